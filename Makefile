@@ -1,0 +1,34 @@
+# Three commands, each from nothing: `make demo`, `make test`, `make check`. All build .venv first, once.
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+PIP    := $(PY) -m pip --disable-pip-version-check --quiet
+READY  := $(VENV)/.ready
+
+.PHONY: demo test check clean
+
+demo: $(READY)
+	$(PY) -m laconic.cli.demo
+
+test: check
+	$(PY) -m pytest
+
+check: $(READY)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy --strict laconic/
+
+# torch goes in first and alone, under the constraints: another package that asks for "torch" would
+# otherwise bring gigabytes of CUDA. No build isolation: it would fetch a setuptools of its own.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Laconic needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Use: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@echo "Installing into $(VENV) (once; torch is the large part) ..."
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed. On Debian and Ubuntu: apt install python3-venv"; rm -rf $(VENV); exit 1; }
+	$(PIP) install -c constraints.txt setuptools
+	$(PIP) install -c constraints.txt torch
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[demo,dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
