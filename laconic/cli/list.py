@@ -1,0 +1,97 @@
+"""`laconic list`: every algorithm a plan can name, by the question it answers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+from laconic.plan import Entry, catalogue
+
+WIDTH = 100
+QUESTIONS = {
+    "sync": "when do workers talk?",
+    "topology": "with whom?",
+    "compress": "what do they say?",
+    "coding": "how is it packed?",
+    "schedule": "in what order?",
+}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the catalogue as a table or as JSON."""
+    parser = argparse.ArgumentParser(prog="laconic list", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON array instead of a table")
+    args = parser.parse_args(argv)
+    entries = catalogue()
+    print(as_json(entries) if args.json else as_table(entries))
+    return 0
+
+
+def as_json(entries: Iterable[Entry]) -> str:
+    """An array of objects with the keys name, folder, summary, paper, traits, usage."""
+    rows = [
+        {
+            "name": entry.name,
+            "folder": entry.folder,
+            "summary": entry.summary,
+            "paper": entry.paper,
+            "traits": dict(entry.traits),
+            "usage": entry.usage,
+        }
+        for entry in entries
+    ]
+    return json.dumps(rows, indent=2, default=str, ensure_ascii=False)
+
+
+def as_table(entries: Iterable[Entry]) -> str:
+    """Four questions, their algorithms below, no line over 100 columns."""
+    by_folder: dict[str, list[Entry]] = {folder: [] for folder in QUESTIONS}
+    for entry in entries:
+        by_folder.setdefault(entry.folder, []).append(entry)
+    column = max((len(entry.usage) for group in by_folder.values() for entry in group), default=0)
+    blocks = [
+        "\n".join([_heading(folder), *(_row(entry, min(column, 28)) for entry in group)])
+        for folder, group in by_folder.items()
+        if group
+    ]
+    return "\n\n".join(blocks)
+
+
+def _heading(folder: str) -> str:
+    question = QUESTIONS.get(folder)
+    return f"{folder}: {question}" if question else folder
+
+
+def _row(entry: Entry, column: int) -> str:
+    head = f"  {entry.usage:{column}}  "
+    if len(head) > column + 4:  # a long example takes its own line
+        return "\n".join([head.rstrip(), *_body(entry, column)])
+    first, *rest = _body(entry, column)
+    return "\n".join([head + first.lstrip(), *rest])
+
+
+def _body(entry: Entry, column: int) -> list[str]:
+    indent = " " * (column + 4)
+    facts = [trait_text(entry.traits), entry.paper]
+    return [
+        line
+        for text in (entry.summary, *facts)
+        if text
+        for line in textwrap.wrap(
+            text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
+    ] or [indent]
+
+
+def trait_text(traits: Mapping[str, object]) -> str:
+    """`unbiased, omega = 0.3`: true traits by name, false ones as 'not', the rest as values."""
+    return ", ".join(_trait(name, value) for name, value in traits.items() if value is not None)
+
+
+def _trait(name: str, value: object) -> str:
+    word = name.replace("_", " ")
+    if isinstance(value, bool):
+        return word if value else f"not {word}"
+    return f"{word} = {value:.4g}" if isinstance(value, float) else f"{word} = {value}"

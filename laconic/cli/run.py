@@ -1,0 +1,148 @@
+"""`laconic run`: torchrun, plus --plan, --timeout and --debug.
+
+The parser is torchrun's own, so every torchrun option works, also on several machines. A plan is
+read before any process starts: a typo costs a second, not a rendezvous.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from torch.distributed import DistNetworkError, DistStoreError
+from torch.distributed import run as torchrun
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.elastic.rendezvous import RendezvousError
+
+from laconic.cli.machine import cores
+from laconic.core.errors import UsageError
+from laconic.plan import check_text
+
+DEFAULT_TIMEOUT_S = 300.0
+
+
+def main(argv: Sequence[str]) -> int:
+    """Launch the script and wait for it; 1 if any rank failed."""
+    args = resolve(parser().parse_args(argv), os.environ)
+    os.environ.update(environment(args, os.environ))
+    try:
+        torchrun.run(args)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    except ChildFailedError as error:
+        return _failed(failure_text(error))
+    except SignalException as error:
+        return 128 + int(error.sigval)
+    except (RendezvousError, DistNetworkError, DistStoreError) as error:
+        return _failed(
+            f"not all machines met within {args.timeout:g} s ({_first_line(error)}). "
+            "Start the same command on every machine, or raise --timeout."
+        )
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Torchrun's parser with our options in front."""
+    parser = torchrun.get_args_parser()
+    parser.prog = "laconic run"
+    parser.usage = "laconic run [torchrun options] [--plan TEXT] script.py|-m module [arguments]"
+    parser.description = __doc__
+    own = parser.add_argument_group("laconic")
+    own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say")
+    own.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)"
+    )
+    own.add_argument("--debug", action="store_true", help="cross-check what ranks send")
+    own.add_argument("-n", dest="nproc_per_node", metavar="N", help="same as --nproc-per-node")
+    if "PET_NPROC_PER_NODE" not in os.environ:  # torchrun's own variable for this option
+        parser.set_defaults(nproc_per_node="auto")
+    return parser
+
+
+def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namespace:
+    """Fill in what the user left open and refuse what cannot work."""
+    if not (args.module or args.no_python) and not Path(args.training_script).is_file():
+        raise UsageError(f"there is no script '{args.training_script}'.")
+    plan = args.plan if args.plan is not None else env.get("LACONIC_PLAN")
+    args.plan = None if plan is None else check_text(plan)
+    args.timeout = _timeout_s(args.timeout, env)
+    args.nproc_per_node = str(_processes(args.nproc_per_node))
+    args.standalone = args.standalone or _is_alone(args)
+    key = "timeout" if args.rdzv_backend == "static" else "join_timeout"
+    limits = [f"{key}={math.ceil(args.timeout)}", args.rdzv_conf]
+    args.rdzv_conf = ",".join(filter(None, limits))  # what the user wrote comes last and wins
+    return args
+
+
+def environment(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables every rank inherits."""
+    new = {"LACONIC_TIMEOUT": f"{args.timeout:g}"}
+    if args.plan is not None:
+        new["LACONIC_PLAN"] = args.plan
+    if args.debug:
+        new["LACONIC_DEBUG"] = "1"
+    if "OMP_NUM_THREADS" not in env:
+        new["OMP_NUM_THREADS"] = str(max(1, cores() // int(args.nproc_per_node)))
+    return new
+
+
+def failure_text(error: ChildFailedError) -> str:
+    """Which rank ended first and how; SIGTERM is how the launcher ends the others after it."""
+    failures = error.failures
+    own = {rank: f for rank, f in failures.items() if f.exitcode != -signal.SIGTERM} or failures
+    rank = min(own, key=lambda rank: own[rank].timestamp)
+    failure = own[rank]
+    how = (
+        f"was killed by {failure.signal_name()}"
+        if failure.exitcode < 0
+        else f"ended with exit code {failure.exitcode}"
+    )
+    others = sorted(set(own) - {rank})
+    also = f" Failed too: {', '.join(f'rank {other}' for other in others)}." if others else ""
+    return f"rank {rank} (pid {failure.pid}) {how}; what it said stands above.{also}"
+
+
+def _timeout_s(given: float | None, env: Mapping[str, str]) -> float:
+    text = env.get("LACONIC_TIMEOUT")
+    try:
+        seconds = given if given is not None else float(text or DEFAULT_TIMEOUT_S)
+    except ValueError:
+        raise UsageError(f"LACONIC_TIMEOUT is '{text}', not a number of seconds.") from None
+    if not (0 < seconds < math.inf):
+        raise UsageError(f"the timeout is {seconds:g} s; give a number above 0.")
+    return seconds
+
+
+def _processes(text: str) -> int:
+    try:
+        count = int(torchrun.determine_local_world_size(text))
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise UsageError(
+            f"cannot start '{text}' processes. Give a number above 0, 'cpu', 'gpu' or 'auto'."
+        )
+    return count
+
+
+def _is_alone(args: argparse.Namespace) -> bool:
+    """Nothing asks for another machine, so torchrun may pick a free port by itself."""
+    return (
+        args.nnodes in {"1", "1:1"}
+        and args.rdzv_backend == "static"
+        and not args.rdzv_endpoint
+        and args.master_port is None
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _failed(text: str) -> int:
+    print(f"laconic run: {text}", file=sys.stderr)
+    return 1

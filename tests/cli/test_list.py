@@ -1,0 +1,60 @@
+"""The catalogue as people and programs read it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from laconic.cli import main
+from laconic.cli.list import QUESTIONS, as_table, trait_text
+from laconic.plan import catalogue
+
+KEYS = {"name", "folder", "summary", "paper", "traits"}
+
+
+def listed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    assert main(["list", *argv]) == 0
+    return capsys.readouterr().out
+
+
+def test_json_has_the_promised_keys_for_every_algorithm(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = json.loads(listed(capsys, "--json"))
+    assert len(rows) == len(catalogue())
+    assert all(set(row) >= KEYS and isinstance(row["traits"], dict) for row in rows)
+    assert {row["folder"] for row in rows} <= set(QUESTIONS)
+
+
+def test_every_name_is_there_once(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [row["name"] for row in json.loads(listed(capsys, "--json"))]
+    assert len(set(names)) == len(names)
+    assert {"bsp", "local", "allreduce", "topk", "qsgd", "powersgd", "ef"} <= set(names)
+
+
+def test_every_algorithm_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert all(row["summary"].strip() for row in json.loads(listed(capsys, "--json")))
+
+
+def test_the_table_fits_100_columns_and_holds_every_example(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = listed(capsys)
+    assert max(map(len, text.splitlines())) <= 100
+    assert all(entry.usage in text for entry in catalogue())
+
+
+def test_an_empty_catalogue_prints_nothing() -> None:
+    assert as_table([]) == ""
+
+
+def test_traits_read_as_words() -> None:
+    traits = {
+        "unbiased": True,
+        "fixed_size": False,
+        "delta": 0.01,
+        "grain": "tensor",
+        "omega": None,
+    }
+    assert trait_text(traits) == "unbiased, not fixed size, delta = 0.01, grain = tensor"
