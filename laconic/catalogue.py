@@ -1,0 +1,60 @@
+"""Every algorithm there is, with what it claims: what `laconic list` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from laconic.compress import QSGD, AbstractCompressor, ByShape, Chain, ErrorFeedback, PowerSGD, TopK
+from laconic.compress.base import NOMINAL
+from laconic.core.bucket import BucketSpec
+from laconic.core.component import Component
+from laconic.papers import PAPERS
+from laconic.plan import COMPONENTS
+
+_MATRIX = BucketSpec(0, ("x",), ((1024, 1024),))
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    folder: str
+    summary: str
+    paper: str
+    traits: dict[str, object]
+    usage: str
+
+
+def catalogue() -> list[Entry]:
+    return [_entry(kind) for kind in COMPONENTS.values()]
+
+
+def _entry(kind: type[Component]) -> Entry:
+    example = _example(kind)
+    return Entry(
+        name=kind.name,
+        folder=kind.folder,
+        summary=kind.summary(),
+        paper=PAPERS[kind.paper] if kind.paper else "",
+        traits=_traits(example),
+        usage=str(example),
+    )
+
+
+def _example(kind: type[Component]) -> Component:
+    if kind is ErrorFeedback:
+        return ErrorFeedback(TopK(0.01))
+    if kind is Chain:
+        return Chain(TopK(0.01), QSGD(4))
+    if kind is ByShape:
+        return ByShape(PowerSGD(4))
+    return kind()
+
+
+def _traits(example: Component) -> dict[str, object]:
+    """Bounds and bits of compressors are quoted for a bucket of 2**20 elements."""
+    if isinstance(example, AbstractCompressor):
+        spec = _MATRIX if example.traits(_MATRIX).grain.value == "tensor" else NOMINAL
+        bits = example.payload_bits(spec) / spec.numel
+        return example.traits(spec).to_dict() | {"bits_per_element": round(bits, 4)}
+    traits: dict[str, object] = example.traits()  # type: ignore[attr-defined]  # the other three folders
+    return traits

@@ -1,0 +1,46 @@
+"""WHAT workers say: quantizers, sparsifiers, low rank, and the wrappers around them."""
+
+from __future__ import annotations
+
+from laconic.compress.base import AbstractCompressor, Traits
+from laconic.compress.by_shape import ByShape
+from laconic.compress.cast import Bf16, Fp16
+from laconic.compress.chain import Chain
+from laconic.compress.error_feedback import ErrorFeedback
+from laconic.compress.identity import Identity
+from laconic.compress.powersgd import PowerSGD
+from laconic.compress.qsgd import QSGD
+from laconic.compress.randomk import RandomK
+from laconic.compress.sign import Sign
+from laconic.compress.topk import TopK
+
+ALL: tuple[type[AbstractCompressor], ...] = (
+    Identity,
+    Fp16,
+    Bf16,
+    TopK,
+    RandomK,
+    QSGD,
+    Sign,
+    PowerSGD,
+    ErrorFeedback,
+    Chain,
+    ByShape,
+)
+
+__all__ = [
+    "ALL",
+    "QSGD",
+    "AbstractCompressor",
+    "Bf16",
+    "ByShape",
+    "Chain",
+    "ErrorFeedback",
+    "Fp16",
+    "Identity",
+    "PowerSGD",
+    "RandomK",
+    "Sign",
+    "TopK",
+    "Traits",
+]

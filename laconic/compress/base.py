@@ -1,0 +1,152 @@
+"""WHAT is said: the interface of compressors, and the traits they declare about themselves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from laconic.core.bucket import BucketSpec, one_tensor
+from laconic.core.component import Component
+from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.core.payload import Part
+from laconic.core.rng import Stream
+
+NOMINAL = one_tensor(1 << 20)  # bounds that depend on the length are quoted for this one
+
+
+class Grain(Enum):
+    """The smallest piece that may be cut from a bucket without changing the result."""
+
+    ELEMENT = "element"
+    BLOCK = "block"
+    TENSOR = "tensor"
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Claims about one compressor on one bucket; the law suite measures each of them.
+
+    unbiased   E C(v) = v
+    omega      E|C(v)-v|^2 <= omega |v|^2          (stated for unbiased ones)
+    delta      E|C(v)-v|^2 <= (1-delta) |v|^2      (a contraction; None: no such bound)
+    linear     messages are averaged on the way (all-reduce)
+    rounds     questions asked one after the other, when messages are gathered
+    remembers  keeps an error memory
+    """
+
+    unbiased: bool
+    omega: float | None
+    delta: float | None
+    linear: bool
+    rounds: int = 1
+    grain: Grain = Grain.ELEMENT
+    remembers: bool = False
+
+    def to_dict(self) -> dict[str, object]:
+        out = {f.name: getattr(self, f.name) for f in fields(self)}
+        return out | {"grain": self.grain.value}
+
+    @property
+    def contraction(self) -> float | None:
+        """delta, also for unbiased compressors whose variance is small enough to contract."""
+        if self.delta is not None:
+            return self.delta
+        if self.omega is not None and self.omega < 1:
+            return 1 - self.omega
+        return None
+
+
+class AbstractCompressor(Component, ABC):
+    """A frozen dataclass: its fields are the hyper-parameters, its state is passed in and handed back."""
+
+    folder: ClassVar[str] = "compress"
+
+    @abstractmethod
+    def traits(self, spec: BucketSpec) -> Traits: ...
+
+    @abstractmethod
+    def payload_bits(self, spec: BucketSpec) -> int:
+        """Exact bits one worker needs to say this bucket once, headers apart."""
+
+    def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
+        """State before the first exchange. `remember`: an error memory stands around this compressor."""
+        return ()
+
+    @abstractmethod
+    async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
+        """Must be called on all ranks; does not modify x or state."""
+
+    def __or__(self, then: AbstractCompressor) -> AbstractCompressor:
+        from laconic.compress.chain import Chain  # noqa: PLC0415  (a chain is itself a compressor)
+
+        return Chain(self, then)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The randomness of one message: `own` differs between ranks, `shared` does not."""
+
+    own: Stream
+    shared: Stream
+
+    def child(self, salt: int) -> Draw:
+        return Draw(self.own.child(salt), self.shared.child(salt))
+
+
+class AbstractCodec(ABC):
+    """A message for a float32 vector: encode, decode, and the layout both agree on."""
+
+    @abstractmethod
+    def layout(self, numel: int, aux: int) -> tuple[Part, ...]: ...
+
+    @abstractmethod
+    def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
+        """(aux, parts); x is flat float32 and stays as it is."""
+
+    @abstractmethod
+    def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        """Flat float32; `draw.own` belongs to the reader, only `draw.shared` may be used."""
+
+    def add(
+        self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float
+    ) -> None:
+        """total += weight * decoded; sparse codecs touch only what was sent."""
+        total.add_(self.decode(parts, total.numel(), aux, draw), alpha=weight)
+
+
+class AbstractSelector(ABC):
+    """Chooses which elements are said at all."""
+
+    travels: ClassVar[bool]  # do the indices stand in the message, or does every rank derive them?
+
+    @abstractmethod
+    def count(self, numel: int) -> int: ...
+
+    @abstractmethod
+    def select(self, x: Tensor, draw: Draw) -> Tensor:
+        """Sorted, distinct int64 indices, `count(x.numel())` of them."""
+
+    @abstractmethod
+    def scale(self, numel: int) -> float:
+        """Kept values are multiplied by this."""
+
+
+def as_float32(x: Tensor) -> Tensor:
+    """Lossy codecs work in float32; doubles beyond its range are clipped, not made infinite."""
+    if x.dtype == torch.float64:
+        top = torch.finfo(torch.float32).max
+        return x.clamp(-top, top).to(torch.float32)
+    return x.to(torch.float32)
+
+
+def kept(ratio: float, numel: int) -> int:
+    """How many of numel elements a ratio keeps: at least one, never more than there are."""
+    exact = ratio * numel
+    nearest = round(exact)
+    k = nearest if abs(exact - nearest) < 1e-6 * max(1.0, exact) else -int(-exact // 1)
+    return min(numel, max(1, k)) if numel else 0

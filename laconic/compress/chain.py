@@ -1,0 +1,97 @@
+"""`a | b`: a chooses which elements are said, b how their values are written.
+
+    C(x) = scatter(B(scale x[S])),   S chosen by a
+
+Basu et al., Qsparse-local-SGD, NeurIPS 2019, arXiv:1906.02367. With a contraction a (delta_a) and b a
+contraction (delta_b, or unbiased with omega_b < 1, then delta_b = 1 - omega_b): delta = delta_a delta_b.
+Both unbiased: omega = omega_a omega_b + omega_a + omega_b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Traits
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.compress.sparse import check_indices
+from laconic.core.bucket import BucketSpec, one_tensor
+from laconic.core.errors import PlanError
+from laconic.core.payload import Part
+
+
+@dataclass(frozen=True)
+class Chain(AbstractOneShot):
+    """Choose elements with one method, write their values with another."""
+
+    first: AbstractCompressor
+    then: AbstractCompressor
+
+    name: ClassVar[str] = "chain"
+    paper: ClassVar[str] = "basu2019qsparse"
+    sparse: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.first, AbstractSelector):
+            raise PlanError(
+                f"{self.first} | {self.then}: the left side of '|' chooses elements; "
+                f"{self.first} does not. Use for example topk(0.01) | {self.then}."
+            )
+        if not isinstance(self.then, AbstractCodec) or isinstance(self.then, AbstractSelector):
+            raise PlanError(
+                f"{self.first} | {self.then}: the right side of '|' writes values; "
+                f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.first} | {self.then}"
+
+    @property
+    def _selector(self) -> AbstractSelector:
+        assert isinstance(self.first, AbstractSelector)
+        return self.first
+
+    @property
+    def _codec(self) -> AbstractCodec:
+        assert isinstance(self.then, AbstractCodec)
+        return self.then
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        k = self._selector.count(spec.numel)
+        a, b = self.first.traits(spec), self.then.traits(one_tensor(k))
+        if a.unbiased and b.unbiased and a.omega is not None and b.omega is not None:
+            omega = a.omega * b.omega + a.omega + b.omega
+            return Traits(unbiased=True, omega=omega, delta=None, linear=False)
+        delta = None
+        if a.contraction is not None and b.contraction is not None:
+            delta = a.contraction * b.contraction
+        return Traits(unbiased=False, omega=None, delta=delta, linear=False)
+
+    def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
+        k = self._selector.count(numel)
+        indices = (Part(torch.int32, k),) if self._selector.travels else ()
+        return indices + self._codec.layout(k, 0)
+
+    def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
+        at = self._selector.select(x, draw)
+        aux, parts = self._codec.encode(x[at] * self._selector.scale(x.numel()), draw)
+        assert aux == 0, "a values codec has a size that follows from the number of values"
+        return at.numel(), ((at.to(torch.int32),) if self._selector.travels else ()) + parts
+
+    def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        out = torch.zeros(numel, device=parts[0].device)
+        self.add(out, parts, aux, draw, 1.0)
+        return out
+
+    def add(
+        self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float
+    ) -> None:
+        if self._selector.travels:
+            at, parts = check_indices(parts[0], total.numel()), parts[1:]
+        else:
+            at = self._selector.select(total, draw)
+        values = self._codec.decode(parts, at.numel(), 0, draw)
+        total.index_add_(0, at, values, alpha=weight)

@@ -1,0 +1,83 @@
+"""Error feedback: what was not said is remembered and added to the next update.
+
+    p = e + x;   say C(p);   e <- p - C(p)            so   sum of what was sent + e = sum of all x
+
+Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019, arXiv:1901.09847. The memory is in the units of x
+(gradients, before the learning rate). C must be a contraction: an unbiased compressor with omega >= 1 is
+damped to C / (1 + omega), which is one (Stich, Karimireddy, arXiv:1909.05350); undamped its memory explodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from laconic.compress.base import NOMINAL, AbstractCompressor, Traits
+from laconic.core.bucket import BucketSpec
+from laconic.core.errors import PlanError
+from laconic.core.exchange import Exchanged, Seat, Turn
+
+
+class Memory(NamedTuple):
+    residual: Tensor
+    inner: Any
+
+
+@dataclass(frozen=True)
+class ErrorFeedback(AbstractCompressor):
+    """Remember what a lossy compressor left out and say it later."""
+
+    inner: AbstractCompressor
+
+    name: ClassVar[str] = "ef"
+    paper: ClassVar[str] = "karimireddy2019error"
+
+    def __post_init__(self) -> None:
+        traits = self.inner.traits(NOMINAL)
+        if traits.remembers:
+            raise PlanError(
+                f"ef({self.inner}): {self.inner} already remembers its error; a second memory would "
+                f"count it twice and diverge. Use {self.inner}."
+            )
+        if traits.delta == 1.0 and traits.omega == 0.0 and self.inner.name == "none":
+            raise PlanError("ef(none): nothing is lost without compression, so there is no error. Use none.")
+        if traits.contraction is None and traits.omega is None:
+            raise PlanError(f"ef({self.inner}): {self.inner} promises no bound that a memory could rely on.")
+
+    def damping(self, spec: BucketSpec) -> float:
+        traits = self.inner.traits(spec)
+        if traits.contraction is not None:
+            return 1.0
+        assert traits.omega is not None, "checked when the plan was built"
+        return 1.0 / (1.0 + traits.omega)
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        inner = self.inner.traits(spec)
+        delta = inner.contraction
+        return Traits(
+            unbiased=False,
+            omega=None,
+            delta=self.damping(spec) if delta is None else delta,
+            linear=inner.linear,
+            rounds=inner.rounds,
+            grain=inner.grain,
+            remembers=True,
+        )
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return self.inner.payload_bits(spec)
+
+    def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Memory:
+        residual = torch.zeros(spec.numel, dtype=spec.dtype, device=seat.device)
+        return Memory(residual, self.inner.init(spec, seat, remember=True))
+
+    async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
+        p = state.residual + x
+        out = await self.inner.exchange(p, state.inner, spec, turn)
+        damping = self.damping(spec)
+        mean = out.mean if damping == 1.0 else out.mean * damping
+        sent = out.sent if damping == 1.0 else out.sent * damping
+        return Exchanged(mean, sent, Memory(p - sent, out.state))

@@ -1,0 +1,31 @@
+"""No compression: the update itself is averaged.
+
+    C(x) = x
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from torch import Tensor
+
+from laconic.compress.base import AbstractCompressor, Traits
+from laconic.core.bucket import BucketSpec
+from laconic.core.exchange import Exchanged, Mean, Turn
+
+
+@dataclass(frozen=True)
+class Identity(AbstractCompressor):
+    """Send everything as it is; lossless."""
+
+    name: ClassVar[str] = "none"
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        return Traits(unbiased=True, omega=0.0, delta=1.0, linear=True)
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return 8 * spec.nbytes
+
+    async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
+        return Exchanged(await Mean(x.clone()), x, state)

@@ -1,0 +1,120 @@
+"""The exchange most of the literature needs, written once: encode, route, decode, average.
+
+    gather   mean = 1/n sum_r D(message_r)                    everyone decodes everyone
+    deal     rank r owns chunk r:  q_r = 1/n sum_i D(message_i,r) + E_r
+             everyone applies D(C(q_r)), its owner too, or replicas drift;  E_r <- q_r - D(C(q_r))
+
+The second error E is kept only inside an error memory (DoubleSqueeze, Tang et al., ICML 2019,
+arXiv:1905.05957); without one an owner keeps nothing, as the user asked.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, as_float32
+from laconic.core.bucket import BucketSpec
+from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn
+from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
+
+
+class Owned(NamedTuple):
+    error: Tensor  # E of my chunk; empty where nothing is remembered
+
+
+class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
+    """Concrete classes write `layout`, `encode`, `decode`, `traits`; the exchange is final."""
+
+    sparse: ClassVar[bool] = False
+
+    @property
+    def align(self) -> int:
+        """Chunks start at multiples of this, so that no block is cut in two."""
+        return 1
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return 8 * self.message_bytes(spec.numel) - 8 * HEADER_BYTES
+
+    def message_bytes(self, numel: int, aux: int = 0) -> int:
+        return HEADER_BYTES + sum(part.nbytes for part in self.layout(numel, aux))
+
+    def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Owned:
+        deals = seat.router.route(self.sparse, seat.world) is Route.DEAL
+        start, stop = chunks(spec.numel, seat.world, self.align)[seat.rank]
+        size = stop - start if deals and remember else 0
+        return Owned(torch.zeros(size, device=seat.device))
+
+    async def exchange(self, x: Tensor, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
+        x32 = as_float32(x)
+        if turn.seat.router.route(self.sparse, turn.world) is Route.GATHER:
+            mean, sent, error = *await self._gather(x32, spec, turn), state.error
+        else:
+            mean, sent, error = await self._deal(x32, state.error, spec, turn)
+        return Exchanged(mean.to(x.dtype), sent.to(x.dtype), Owned(error))
+
+    async def _gather(self, x: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor]:
+        desk = _Desk(self, spec, turn)
+        messages = await Gather(desk.write(x, salt=0))
+        return desk.average(messages, x), desk.read(messages[turn.rank], x.numel(), salt=0)
+
+    async def _deal(
+        self, x: Tensor, error: Tensor, spec: BucketSpec, turn: Turn
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        desk, n = _Desk(self, spec, turn), turn.world
+        cuts = chunks(x.numel(), n, self.align)
+        mine = [desk.write(x[a:b], salt=r) for r, (a, b) in enumerate(cuts)]
+        sent = [desk.read(m, b - a, salt=r) for r, (m, (a, b)) in enumerate(zip(mine, cuts, strict=True))]
+        received = await Deal(tuple(mine))
+        a, b = cuts[turn.rank]
+        q = desk.average(received, x[a:b], salt=turn.rank)
+        if error.numel():
+            q += error
+        again = desk.write(q, salt=n + turn.rank)
+        lengths = tuple(self.message_bytes(b - a) for a, b in cuts)
+        replies = await Gather(again, lengths)
+        said = [
+            desk.read(m, b - a, salt=n + r) for r, (m, (a, b)) in enumerate(zip(replies, cuts, strict=True))
+        ]
+        left = q - said[turn.rank] if error.numel() else error
+        return torch.cat(said), torch.cat(sent), left
+
+
+class _Desk:
+    """Where messages of one exchange are written and read; `salt` tells its chunks apart."""
+
+    def __init__(self, codec: AbstractOneShot, spec: BucketSpec, turn: Turn) -> None:
+        self.codec = codec
+        self.checksum = turn.seat.checksum
+        self.draw = Draw(turn.own(spec), turn.shared(spec))
+        self.tag = method_tag(str(codec))
+        self.place = (spec.id + 4096 * spec.part, turn.step)
+
+    def _label(self, numel: int, salt: int) -> Label:
+        return Label(self.tag + salt, *self.place, numel)
+
+    def write(self, x: Tensor, salt: int) -> Tensor:
+        aux, parts = self.codec.encode(x, self.draw.child(salt))
+        return pack(self._label(x.numel(), salt), aux, parts, checksum=self.checksum)
+
+    def read(self, message: Tensor, numel: int, salt: int) -> Tensor:
+        aux, parts = unpack(message, self._label(numel, salt), self.codec.layout)
+        return self.codec.decode(parts, numel, aux, self.draw.child(salt))
+
+    def average(self, messages: list[Tensor], like: Tensor, salt: int = 0) -> Tensor:
+        total = torch.zeros_like(like)
+        label, draw = self._label(like.numel(), salt), self.draw.child(salt)
+        for message in messages:  # in rank order on every rank: the same sum, bit for bit
+            aux, parts = unpack(message, label, self.codec.layout)
+            self.codec.add(total, parts, aux, draw, 1.0 / len(messages))
+        return total
+
+
+def chunks(numel: int, n: int, align: int) -> list[tuple[int, int]]:
+    """n consecutive ranges that cover numel, as equal as whole blocks allow; some may be empty."""
+    count = -(-numel // align)
+    edges = [min(numel, align * (count * r // n)) for r in range(n)] + [numel]
+    return list(zip(edges[:-1], edges[1:], strict=True))

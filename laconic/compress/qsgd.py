@@ -1,0 +1,90 @@
+"""QSGD: stochastic rounding to s levels of |x| / scale, packed to b bits an element.
+
+    Q(x)_i = M sgn(x_i) xi_i / s,   xi_i in {floor, ceil} of s|x_i|/M, unbiased,   s = 2^(b-1) - 1
+
+Alistarh et al., NeurIPS 2017, arXiv:1610.02132. Differs: one scale per block, and by default the scale M
+is the largest magnitude of the block ("QSGD-inf"), which for gradients has far less variance than the
+paper's l2 norm (`norm=l2`). A code is xi + s in 0 .. 2s; bits=2 is three levels.
+
+    omega, norm=max:  (sqrt(1 + (B-1)/s^2) - 1) / 2   (worst case: one spike over B-1 equal elements)
+    omega, norm=l2:   min(B/s^2, sqrt(B)/s)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from laconic.compress.base import Draw, Grain, Traits
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.core.bucket import BucketSpec
+from laconic.core.errors import PlanError
+from laconic.core.payload import Part
+from laconic.kernels import reference as kernel
+
+
+@dataclass(frozen=True)
+class QSGD(AbstractOneShot):
+    """Unbiased stochastic rounding to b bits, one scale a block."""
+
+    bits: int = 4
+    block: int = 256
+    norm: str = "max"
+
+    name: ClassVar[str] = "qsgd"
+    paper: ClassVar[str] = "alistarh2017qsgd"
+
+    def __post_init__(self) -> None:
+        if self.bits not in range(2, 9):
+            raise PlanError(f"qsgd(bits={self.bits!r}): bits must be 2 to 8; for 1 bit use ef(sign).")
+        if not isinstance(self.block, int) or self.block < 8 or self.block % 8:
+            raise PlanError(f"qsgd(block={self.block!r}): a block is a multiple of 8 elements.")
+        if self.norm not in ("max", "l2"):
+            raise PlanError(f"qsgd(norm={self.norm!r}): the scale of a block is 'max' or 'l2'.")
+
+    @property
+    def levels(self) -> int:
+        return 2 ** (self.bits - 1) - 1
+
+    @property
+    def align(self) -> int:
+        return self.block
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        size, s = max(1, min(self.block, spec.numel)), self.levels
+        if self.norm == "max":
+            omega = (math.sqrt(1 + (size - 1) / s**2) - 1) / 2
+        else:
+            omega = min(size / s**2, math.sqrt(size) / s)
+        return Traits(unbiased=True, omega=omega, delta=None, linear=False, grain=Grain.BLOCK)
+
+    def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
+        scales = Part(torch.float32, -(-numel // self.block))
+        return scales, Part(torch.uint8, kernel.packed_bytes(numel, self.bits))
+
+    def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
+        s, rows = self.levels, kernel.blocks(x, self.block)
+        largest = rows.abs().amax(dim=1) if rows.numel() else rows.new_zeros(0)
+        scale = largest if self.norm == "max" else _l2(rows, largest)
+        unit = torch.where(scale > 0, scale, torch.ones_like(scale)).unsqueeze(1)
+        noise = draw.own.uniform(rows.numel(), x.device).view_as(rows)
+        level = (rows / unit * s + noise).floor_().clamp_(-s, s)  # floor(a + U) rounds without bias
+        codes = (level + s).to(torch.uint8).view(-1)[: x.numel()]
+        return 0, (scale, kernel.pack(codes, self.bits))
+
+    def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        scale, packed = parts
+        level = kernel.unpack(packed, self.bits, numel).to(torch.float32) - self.levels
+        rows = kernel.blocks(level, self.block) / self.levels
+        return (rows * scale.unsqueeze(1)).view(-1)[:numel]
+
+
+def _l2(rows: Tensor, largest: Tensor) -> Tensor:
+    """Norms that neither overflow nor vanish: squares are taken relative to the largest element."""
+    unit = torch.where(largest > 0, largest, torch.ones_like(largest))
+    top = torch.finfo(rows.dtype).max
+    return ((rows / unit.unsqueeze(1)).norm(dim=1) * largest).clamp_(max=top)

@@ -1,0 +1,34 @@
+"""What sparse messages have in common: valid ratios, valid indices."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from laconic.core.errors import PayloadError, PlanError
+
+
+class HasRatio(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def ratio(self) -> float: ...
+
+
+def check_ratio(component: HasRatio) -> None:
+    if not 0 < component.ratio <= 1:
+        raise PlanError(
+            f"{component.name}(ratio={component.ratio!r}): the share of elements to keep must be "
+            f"above 0 and at most 1, for example {component.name}(0.01)."
+        )
+
+
+def check_indices(at: Tensor, numel: int) -> Tensor:
+    """As int64; indices of a hostile or damaged message may not reach outside the bucket."""
+    if at.numel() and not at.is_meta:
+        low, high = torch.aminmax(at)
+        if low < 0 or high >= numel:
+            raise PayloadError(f"A message names elements {int(low)}..{int(high)} of {numel}.")
+    return at.to(torch.int64)

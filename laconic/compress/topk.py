@@ -1,0 +1,69 @@
+"""Top-k: the k elements of largest magnitude, exactly; the rest waits in the error memory.
+
+    C(x)_i = x_i  if |x_i| is among the k largest  else 0,     k = max(1, ceil(ratio n))
+
+Aji, Heafield, EMNLP 2017, arXiv:1704.05021; Stich, Cordonnier, Jaggi, NeurIPS 2018, arXiv:1809.07599.
+Differs: k of a whole bucket, not of each tensor. Wrap it in `ef(...)`: alone it loses what it drops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from laconic.compress.base import AbstractSelector, Draw, Traits, kept
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.compress.sparse import check_indices, check_ratio
+from laconic.core.bucket import BucketSpec
+from laconic.core.payload import Part
+from laconic.kernels import reference as kernel
+
+
+@dataclass(frozen=True)
+class TopK(AbstractOneShot, AbstractSelector):
+    """Keep the largest elements of a bucket, with 32-bit indices."""
+
+    ratio: float = 0.01
+
+    name: ClassVar[str] = "topk"
+    paper: ClassVar[str] = "aji2017sparse"
+    sparse: ClassVar[bool] = True
+    travels: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_ratio(self)
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        delta = self.count(spec.numel) / max(1, spec.numel)
+        return Traits(unbiased=False, omega=None, delta=delta, linear=False)
+
+    def count(self, numel: int) -> int:
+        return kept(self.ratio, numel)
+
+    def select(self, x: Tensor, draw: Draw) -> Tensor:
+        return kernel.largest(x, self.count(x.numel()))
+
+    def scale(self, numel: int) -> float:
+        return 1.0
+
+    def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
+        k = self.count(numel)
+        return Part(torch.int32, k), Part(torch.float32, k)
+
+    def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
+        at = self.select(x, draw)
+        return at.numel(), (at.to(torch.int32), x[at])
+
+    def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        out = parts[1].new_zeros(numel)
+        self.add(out, parts, aux, draw, 1.0)
+        return out
+
+    def add(
+        self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float
+    ) -> None:
+        at, values = parts
+        total.index_add_(0, check_indices(at, total.numel()), values, alpha=weight)

@@ -1,0 +1,1 @@
+"""The words every other folder speaks: buckets, requests, payloads, randomness, errors."""

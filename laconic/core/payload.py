@@ -1,0 +1,113 @@
+"""What travels: a fixed header of 24 bytes, then the parts of a message as raw little-endian bytes.
+
+    magic 2 | version 1 | flags 1 | method 2 | bucket 2 | step 4 | numel 4 | aux 4 | crc32 4
+
+`method` is a tag of the codec and its settings, `numel` the number of elements it stands for, `aux` what
+the codec needs to know the sizes of its parts (e.g. how many elements were kept). The reader knows what
+it waits for, so a message of another step, bucket or codec is an error and never garbage. Parts stand in
+order of falling element size: every one is aligned and nothing is padded.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from laconic.core.errors import PayloadError
+
+_HEADER = struct.Struct("<2sBBHHIIII")
+HEADER_BYTES = _HEADER.size
+_MAGIC = b"La"
+_VERSION = 1
+_CHECKED = 1
+
+
+class Part(NamedTuple):
+    """One array of a message: its element type and how many elements."""
+
+    dtype: torch.dtype
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize * self.count
+
+
+Layout = Callable[[int, int], tuple[Part, ...]]  # (numel, aux) -> parts
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the reader of a message already knows about it."""
+
+    method: int
+    bucket: int
+    step: int
+    numel: int
+
+    def fields(self) -> tuple[int, int, int, int]:
+        return self.method & 0xFFFF, self.bucket & 0xFFFF, self.step & 0xFFFFFFFF, self.numel
+
+
+def method_tag(text: str) -> int:
+    """16 bits that differ between codecs (and settings) with high probability."""
+    return zlib.crc32(text.encode()) & 0xFFFF
+
+
+def pack(label: Label, aux: int, parts: tuple[Tensor, ...], *, checksum: bool = False) -> Tensor:
+    """One flat uint8 tensor on the parts' device."""
+    sizes = [p.element_size() for p in parts]
+    assert sizes == sorted(sizes, reverse=True), "parts stand in order of falling element size"
+    device = parts[0].device if parts else torch.device("cpu")
+    message = torch.empty(HEADER_BYTES + sum(p.nbytes for p in parts), dtype=torch.uint8, device=device)
+    at = HEADER_BYTES
+    for part in parts:
+        flat = part.detach().contiguous().view(-1)
+        message[at : at + part.nbytes].copy_(flat.view(torch.uint8))
+        at += part.nbytes
+    crc = _crc(message) if checksum else 0
+    head = _HEADER.pack(_MAGIC, _VERSION, _CHECKED * checksum, *label.fields(), aux, crc)
+    message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(device)
+    return message
+
+
+def unpack(message: Tensor, label: Label, layout: Layout) -> tuple[int, tuple[Tensor, ...]]:
+    """The `aux` word and the parts, as views of the message; refuses what does not fit."""
+    if message.dtype != torch.uint8 or message.numel() < HEADER_BYTES:
+        raise PayloadError(f"A message of {message.nbytes} bytes is shorter than its header.")
+    head = bytes(message[:HEADER_BYTES].cpu().numpy())
+    magic, version, flags, method, bucket, step, numel, aux, crc = _HEADER.unpack(head)
+    if magic != _MAGIC or version != _VERSION:
+        raise PayloadError(f"A message starts with {head[:3]!r}: not one of ours, or another version.")
+    if (method, bucket, step, numel) != label.fields():
+        raise PayloadError(
+            f"Expected (method, bucket, step, elements) = {label.fields()}, "
+            f"got {(method, bucket, step, numel)}: ranks are not at the same place or plan."
+        )
+    if flags & _CHECKED and crc != _crc(message):
+        raise PayloadError(f"The checksum of bucket {bucket}, step {step} does not match its bytes.")
+    return aux, _cut(message, layout(numel, aux))
+
+
+def _cut(message: Tensor, parts: tuple[Part, ...]) -> tuple[Tensor, ...]:
+    want = HEADER_BYTES + sum(p.nbytes for p in parts)
+    if message.numel() != want:
+        raise PayloadError(f"A message of {message.numel()} bytes should have {want}.")
+    out, at = [], HEADER_BYTES
+    for part in parts:
+        piece = message[at : at + part.nbytes]
+        if piece.storage_offset() % part.dtype.itemsize:
+            piece = piece.clone()  # a message inside a larger buffer may start anywhere
+        out.append(piece.view(part.dtype))
+        at += part.nbytes
+    return tuple(out)
+
+
+def _crc(message: Tensor) -> int:
+    return zlib.crc32(message[HEADER_BYTES:].cpu().numpy().data)

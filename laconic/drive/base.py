@@ -1,0 +1,30 @@
+"""A driver keeps exchanges in flight: `launch` in a fixed order, `finish` them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from laconic.core.exchange import Exchange, Exchanged
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in a run something is waited for; printed when it does not come."""
+
+    step: int
+    bucket: int
+    what: str = ""
+
+    def __str__(self) -> str:
+        return f"step {self.step}, bucket {self.bucket}" + (f" ({self.what})" if self.what else "")
+
+
+class Driver(Protocol):
+    def launch(self, place: Place, program: Exchange) -> None:
+        """Start an exchange; returns at once. All ranks launch the same places in the same order."""
+        ...
+
+    def finish(self) -> list[Exchanged]:
+        """Wait for everything launched since the last call; results in launch order."""
+        ...

@@ -1,0 +1,74 @@
+"""n virtual workers in one process: for tests and convergence studies, no sockets, no sleeping.
+
+All programs are advanced to their next request; the requests must be of one kind; all are answered; repeat.
+Messages are copied, so a worker that keeps or alters what it received cannot reach its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Request, Swap, Together
+from laconic.net.link import Link
+
+
+def lockstep(programs: Sequence[Exchange], links: Sequence[Link] | None = None) -> list[Exchanged]:
+    """Run one exchange of every worker to its end. `links` count what each would have sent."""
+    links = links or [Link() for _ in programs]
+    done: dict[int, Exchanged] = {}
+    answers: list[Any] = [None] * len(programs)
+    while True:
+        asks: list[Request] = []
+        for rank, (program, answer) in enumerate(zip(programs, answers, strict=True)):
+            try:
+                asks.append(program.send(answer))
+            except StopIteration as stop:
+                done[rank] = stop.value
+        if not asks:
+            return [done[rank] for rank in range(len(programs))]
+        assert len(asks) == len(programs), "ranks disagree on the number of rounds"
+        answers = answer_all(asks, links)
+
+
+def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
+    kinds = {type(ask) for ask in asks}
+    assert len(kinds) == 1, f"ranks ask for different things: {[type(a).__name__ for a in asks]}"
+    n = len(asks)
+    match asks[0]:
+        case Mean():
+            return _mean([a.tensor for a in asks], links)
+        case Gather():
+            length = max(a.message.numel() for a in asks)
+            for link in links:
+                link.all_gather(length, n)
+            return [[a.message.clone() for a in asks] for _ in asks]
+        case Deal():
+            for rank, (ask, link) in enumerate(zip(asks, links, strict=True)):
+                link.all_to_all([m.numel() for m in ask.messages], rank)
+            return [[a.messages[rank].clone() for a in asks] for rank in range(n)]
+        case Swap():
+            for ask, link in zip(asks, links, strict=True):
+                link.send(ask.message.numel(), len(ask.peers))
+            return [[asks[peer].message.clone() for peer in ask.peers] for ask in asks]
+        case Together():
+            columns = zip(*(a.requests for a in asks), strict=True)
+            rows = [answer_all(column, links) for column in columns]
+            return [tuple(row[rank] for row in rows) for rank in range(n)]
+        case other:
+            raise TypeError(f"{type(other).__name__} is not a request.")
+
+
+def _mean(tensors: list[Tensor], links: Sequence[Link]) -> list[Tensor]:
+    n = len(tensors)
+    sizes = {tuple(t.shape) for t in tensors}
+    assert len(sizes) == 1, f"ranks average tensors of different shapes: {sizes}"
+    total = torch.zeros_like(tensors[0])
+    for t in tensors:
+        total += t * (1.0 / n)
+    for link in links:
+        link.all_reduce(total.nbytes, n)
+    return [total.clone() for _ in tensors]

@@ -1,0 +1,61 @@
+"""Who is where: when a collective fails, survivors leave a note in the job's store and read the others'.
+
+A rank that died or hangs leaves none, so it is the one that gets named.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch.distributed as dist
+
+from laconic.drive.base import Place
+
+_GRACE_S = 2.0
+_POLL_S = 0.05
+
+
+class Roster:
+    def __init__(self, store: dist.Store, rank: int, world: int) -> None:
+        self.store = dist.PrefixStore("laconic/roster", store)
+        self.rank = rank
+        self.world = world
+
+    def note(self, text: str) -> None:
+        """Never raises: it is called when things already go wrong."""
+        try:
+            self.store.set(str(self.rank), text)
+        except Exception:  # the store may have died with its host
+            return
+
+    def explain(self, place: Place, cause: str) -> str:
+        """One sentence: what I waited for, and which ranks did not arrive."""
+        self.note(f"waited at {place}")
+        notes = self._collect()
+        silent = [r for r in range(self.world) if r not in notes]
+        told = [f"rank {r} {text}" for r, text in notes.items() if not text.startswith("waited at")]
+        head = f"Rank {self.rank} lost a peer at {place}: {cause}."
+        if told:
+            return f"{head} {'; '.join(told)}."
+        if silent:
+            ranks = ", ".join(map(str, silent))
+            return f"{head} No sign of rank {ranks}: it died, hangs or is cut off. See its own output."
+        elsewhere = [f"rank {r} {text}" for r, text in notes.items() if r != self.rank]
+        return f"{head} All ranks are alive: {'; '.join(elsewhere)}."
+
+    def _collect(self) -> dict[int, str]:
+        notes: dict[int, str] = {}
+        end = time.monotonic() + _GRACE_S
+        while len(notes) < self.world and time.monotonic() < end:
+            for r in range(self.world):
+                text = self._read(r) if r not in notes else None
+                if text is not None:
+                    notes[r] = text
+            time.sleep(_POLL_S)
+        return notes
+
+    def _read(self, rank: int) -> str | None:
+        try:
+            return self.store.get(str(rank)).decode() if self.store.check([str(rank)]) else None
+        except Exception:  # see note()
+            return None

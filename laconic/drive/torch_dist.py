@@ -1,0 +1,197 @@
+"""Exchanges over processes, by the collectives of torch.distributed (gloo, NCCL, MPI).
+
+`launch` issues the first collective of an exchange and returns; `finish` goes round all exchanges in flight in a
+fixed rotation: wait, hand over the answer, issue the next. So every rank issues the same collectives in the same
+order whatever its timing, which gloo needs (two swapped all-reduces of one size give silently wrong sums). In
+debug mode each collective is first announced to all ranks and compared.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from laconic.core.clock import Clock, WallClock
+from laconic.core.errors import LaconicError, MismatchError, PeerError
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Swap, Together
+from laconic.drive.base import Place
+from laconic.drive.roster import Roster
+from laconic.net.link import Link
+
+_KINDS = (Mean, Gather, Deal, Swap, Together)
+
+
+@dataclass
+class _Flight:
+    """One exchange under way: what it waits for, and what to tell it then."""
+
+    place: Place
+    program: Exchange
+    works: list[Any]
+    answer: Callable[[], Any]
+    round: int = 0
+
+
+class TorchDist:
+    def __init__(
+        self,
+        group: dist.ProcessGroup,
+        link: Link,
+        roster: Roster,
+        *,
+        debug: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        self.group, self.link, self.roster, self.debug = group, link, roster, debug
+        self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
+        self.waited_s = 0.0
+        self._clock = clock or WallClock()
+        self._line: deque[_Flight] = deque()
+        self._done: dict[Place, Exchanged] = {}
+        self._order: list[Place] = []
+
+    def launch(self, place: Place, program: Exchange) -> None:
+        self._order.append(place)
+        self._advance(_Flight(place, program, [], lambda: None, -1))
+
+    def finish(self) -> list[Exchanged]:
+        try:
+            while self._line:
+                flight = self._line.popleft()
+                self._wait(flight)
+                self._advance(flight)
+            return [self._done[place] for place in self._order]
+        finally:
+            self._line.clear()
+            self._done, self._order = {}, []
+
+    def _advance(self, flight: _Flight) -> None:
+        """Hand over the answer; issue what is asked next, or keep the result."""
+        try:
+            ask = flight.program.send(flight.answer())
+        except StopIteration as stop:
+            self._done[flight.place] = stop.value
+            return
+        flight.round += 1
+        if self.debug:
+            self._compare(flight, ask)
+        with self._named(flight.place):
+            flight.works, flight.answer = self._issue(ask)
+        self._line.append(flight)
+
+    def _wait(self, flight: _Flight) -> None:
+        start = self._clock.now()
+        with self._named(flight.place):
+            for work in flight.works:
+                work.wait()
+        self.waited_s += self._clock.now() - start
+
+    def _named(self, place: Place) -> _Named:
+        return _Named(self.roster, place)
+
+    def _issue(self, ask: Any) -> tuple[list[Any], Callable[[], Any]]:
+        match ask:
+            case Mean(tensor=t):
+                return self._mean(t)
+            case Gather(message=m, lengths=lengths):
+                return self._gather(m, lengths or (m.numel(),) * self.world)
+            case Deal(messages=messages):
+                return self._deal(messages)
+            case Swap(message=m, peers=peers):
+                return self._swap(m, peers)
+            case Together(requests=requests):
+                works, answers = zip(*(self._issue(r) for r in requests), strict=True)
+                return [w for ws in works for w in ws], lambda: tuple(a() for a in answers)
+            case other:
+                raise TypeError(f"{type(other).__name__} is not a request.")
+
+    def _mean(self, t: Tensor) -> tuple[list[Any], Callable[[], Tensor]]:
+        t = t.contiguous()
+        if t.numel() == 0:
+            return [], lambda: t
+        t.mul_(1.0 / self.world)  # before the sum: half precision must not overflow on the way
+        self.link.all_reduce(t.nbytes, self.world)
+        return [dist.all_reduce(t, group=self.group, async_op=True)], lambda: t
+
+    def _gather(self, m: Tensor, lengths: tuple[int, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        longest = max(lengths)
+        mine = torch.nn.functional.pad(m, (0, longest - m.numel())) if m.numel() < longest else m
+        out = [torch.empty_like(mine) for _ in range(self.world)]
+        self.link.all_gather(longest, self.world)
+        work = dist.all_gather(out, mine, group=self.group, async_op=True)
+        return [work], lambda: [t[:n] for t, n in zip(out, lengths, strict=True)]
+
+    def _deal(self, messages: tuple[Tensor, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        sizes, mine = [m.numel() for m in messages], messages[self.rank].numel()
+        out = messages[0].new_empty(mine * self.world)
+        self.link.all_to_all(sizes, self.rank)
+        work = dist.all_to_all_single(
+            out, torch.cat(messages), [mine] * self.world, sizes, group=self.group, async_op=True
+        )
+        return [work], lambda: list(out.split(mine))
+
+    def _swap(self, m: Tensor, peers: tuple[int, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        out = [torch.empty_like(m) for _ in peers]
+        ranks = [dist.get_global_rank(self.group, p) for p in peers]
+        works = [dist.isend(m, r, group=self.group) for r in ranks]
+        works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True)]
+        self.link.send(m.numel(), len(peers))
+        return works, lambda: out
+
+    def _compare(self, flight: _Flight, ask: Any) -> None:
+        """Debug: everyone says what it is about to do; a difference is an error on every rank."""
+        kind = _KINDS.index(type(ask))
+        words = [flight.place.step, flight.place.bucket, flight.round, kind, _nbytes(ask)]
+        mine = torch.tensor(words, dtype=torch.int64)
+        if self.group.name() == "nccl":
+            mine = mine.cuda()
+        out = [torch.empty_like(mine) for _ in range(self.world)]
+        with self._named(flight.place):
+            dist.all_gather(out, mine, group=self.group)
+        said = [tuple(t.tolist()) for t in out]
+        for rank, theirs in enumerate(said):
+            if theirs != said[0]:
+                raise MismatchError(
+                    f"Rank {rank} is about to do {_sentence(theirs)} but rank 0 {_sentence(said[0])}: "
+                    f"ranks must issue collectives in the same order."
+                )
+
+
+class _Named:
+    """Turns a backend's exception into one that names the place and the ranks that are missing."""
+
+    def __init__(self, roster: Roster, place: Place) -> None:
+        self.roster, self.place = roster, place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, RuntimeError) and not isinstance(error, LaconicError):
+            cause = str(error).strip().splitlines()[0][:300].rstrip(".")
+            raise PeerError(self.roster.explain(self.place, cause)) from error
+
+
+def _nbytes(ask: Any) -> int:
+    match ask:
+        case Mean(tensor=t):
+            return t.nbytes
+        case Deal():
+            return 0  # chunks differ by rank
+        case Together(requests=requests):
+            return sum(map(_nbytes, requests))
+        case Gather(lengths=lengths) if lengths is not None:
+            return sum(lengths)
+        case other:
+            return int(other.message.nbytes)
+
+
+def _sentence(words: tuple[int, ...]) -> str:
+    step, bucket, round_, kind, nbytes = words
+    return f"{_KINDS[kind].__name__} of {nbytes} bytes in round {round_} of step {step}, bucket {bucket}"

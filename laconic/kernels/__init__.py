@@ -1,0 +1,1 @@
+"""The hot loops: same names in every implementation, the plain torch one is the truth."""

@@ -1,0 +1,1 @@
+"""The wire: the only place where bytes are counted."""

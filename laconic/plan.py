@@ -1,0 +1,210 @@
+"""A Plan: when workers talk, with whom, what they say, in what order.
+
+    Plan.parse("local(8) / ef(topk(0.01) | qsgd(bits=4))")
+
+The objects are the configuration: `eval(repr(plan)) == plan`, `Plan.parse(str(plan)) == plan`. Parts may stand in any
+order, since names are unique over the four folders; what is left out takes its default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, get_type_hints
+
+from laconic import baseline
+from laconic import compress as what
+from laconic import schedule as order
+from laconic import sync as when
+from laconic import topology as whom
+from laconic.compress import AbstractCompressor, Chain, Identity
+from laconic.core import grammar
+from laconic.core.component import Component
+from laconic.core.errors import PlanError
+from laconic.schedule import AbstractSchedule, Fused
+from laconic.sync import BSP, AbstractSync, Subject
+from laconic.topology import AbstractTopology, AllReduce
+
+COMPONENTS: dict[str, type[Component]] = {
+    kind.name: kind for folder in (when, whom, what, order) for kind in folder.ALL
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    sync: AbstractSync = field(default=BSP())
+    topology: AbstractTopology = field(default=AllReduce())
+    compress: AbstractCompressor = field(default=Identity())
+    schedule: AbstractSchedule = field(default=Fused())
+
+    def __post_init__(self) -> None:
+        for slot, kind in _slots().items():
+            if not isinstance(getattr(self, slot), kind):
+                raise PlanError(f"Plan({slot}={getattr(self, slot)!r}): not a {slot} component.")
+        if self.sync.subject is Subject.NOTHING and self.compress != Identity():
+            raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
+
+    def __str__(self) -> str:
+        return f"{self.sync} / {self.topology} / {self.compress} / {self.schedule}"
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits that two plans share only if they are equal."""
+        return hashlib.sha256(str(self).encode()).hexdigest()[:16]
+
+    @classmethod
+    def parse(cls, text: str) -> Plan:
+        if not text.strip():
+            raise PlanError("Plan: the text is empty. Write for example 'ef(topk(0.01))' or 'none'.")
+        slots: dict[str, Component] = {}
+        for node in grammar.parse(text):
+            part = _build(node, text)
+            if part.folder in slots:
+                raise grammar.point(
+                    text, node.start, 1, f"{part} is a second {part.folder} part beside {slots[part.folder]}."
+                )
+            slots[part.folder] = part
+        return cls(**slots)  # type: ignore[arg-type]  # __post_init__ checks the kinds
+
+    def to_json(self) -> str:
+        return json.dumps({slot: _to_dict(getattr(self, slot)) for slot in _slots()})
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise PlanError(f"Plan: not JSON: {error}.") from error
+        return cls.from_dict(data)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """From parsed JSON or TOML; slots may also hold plan text."""
+        if not isinstance(data, Mapping):
+            raise PlanError(f"Plan: expected an object with {', '.join(_slots())}, got {data!r}.")
+        unknown = set(data) - set(_slots())
+        if unknown:
+            raise PlanError(f"Plan: unknown key {min(unknown)!r}.{grammar.near(min(unknown), _slots())}")
+        return cls(**{slot: _from_dict(value, slot) for slot, value in data.items()})
+
+
+def _slots() -> dict[str, type[Component]]:
+    return {
+        "sync": AbstractSync,
+        "topology": AbstractTopology,
+        "compress": AbstractCompressor,
+        "schedule": AbstractSchedule,
+    }
+
+
+def component(text: str) -> Component:
+    """One component from its text: `component("qsgd(bits=4)")`."""
+    nodes = grammar.parse(text)
+    if len(nodes) != 1:
+        raise grammar.point(text, nodes[1].start, 1, "expected a single component.")
+    return _build(nodes[0], text)
+
+
+def _build(node: grammar.Node, text: str) -> Component:
+    match node:
+        case grammar.Piped(stages=stages):
+            return _piped([_build(stage, text) for stage in stages], node, text)
+        case grammar.Call(name=name):
+            kind = COMPONENTS.get(name.lower())
+            if kind is None or kind is Chain:
+                problem = f"unknown name {name!r}.{grammar.near(name, COMPONENTS.keys() - {'chain'})}"
+                raise grammar.point(text, node.start, len(name), problem)
+            return _construct(kind, _arguments(kind, node, text), node, text)
+        case grammar.Value(value=value):
+            raise grammar.point(text, node.start, len(str(value)), f"expected an algorithm, got {value!r}.")
+
+
+def _piped(stages: list[Component], node: grammar.Piped, text: str) -> Component:
+    total = stages[0]
+    for stage in stages[1:]:
+        if not (isinstance(total, AbstractCompressor) and isinstance(stage, AbstractCompressor)):
+            raise grammar.point(text, node.start, 1, f"'|' joins compressors, not {total} and {stage}.")
+        total = _construct(Chain, {"first": total, "then": stage}, node, text)
+    return total
+
+
+def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str, Any]:
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # concrete components are dataclasses
+    hints = get_type_hints(kind)
+    out: dict[str, Any] = {}
+    for position, (key, node) in enumerate(call.args):
+        if key is None and position >= len(known):
+            raise grammar.point(text, node.start, 1, f"{kind.name} takes {len(known)} values: {', '.join(known)}.")
+        slot = known[position] if key is None else key.lower()
+        if slot not in known:
+            raise grammar.point(text, node.start, 1, f"{kind.name} has no {key!r}.{grammar.near(slot, known)}")
+        if slot in out:
+            raise grammar.point(text, node.start, 1, f"{kind.name} is given {slot!r} twice.")
+        out[slot] = _convert(hints[slot], node, text, f"{kind.name}({slot}=...)")
+    return out
+
+
+def _convert(hint: Any, node: grammar.Node, text: str, where: str) -> Any:
+    if isinstance(hint, type) and issubclass(hint, Component):
+        return _build(node, text)
+    value: Any = node.value if isinstance(node, grammar.Value) else None
+    if isinstance(node, grammar.Call) and not node.args:
+        value = node.name
+    if hint is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if hint is float and isinstance(value, int):
+        value = float(value)
+    if hint is str and isinstance(value, int):
+        value = str(value)
+    if not isinstance(value, hint):
+        raise grammar.point(text, node.start, 1, f"{where} wants {_WORDS.get(hint, hint)}, got {value!r}.")
+    return value
+
+
+_WORDS = {int: "a whole number", float: "a number", str: "a word"}
+
+
+def _construct(kind: type[Component], args: dict[str, Any], node: grammar.Node, text: str) -> Component:
+    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in args]  # type: ignore[arg-type]
+    if missing:
+        raise grammar.point(text, node.start, len(kind.name), f"{kind.name} needs {missing[0]!r}.")
+    try:
+        return kind(**args)
+    except PlanError as error:
+        raise grammar.point(text, node.start, 1, str(error)) from error
+
+
+def _to_dict(part: Component) -> dict[str, Any]:
+    out: dict[str, Any] = {"name": part.name}
+    for f in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, f.name)
+        out[f.name] = _to_dict(value) if isinstance(value, Component) else value
+    return out
+
+
+def _from_dict(value: Any, where: str) -> Any:
+    if isinstance(value, str):
+        return component(value)
+    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
+        raise PlanError(f"Plan: {where} should be text or an object with a 'name', got {value!r}.")
+    kind = COMPONENTS.get(value["name"])
+    if kind is None:
+        raise PlanError(f"Plan: unknown name {value['name']!r}.{grammar.near(value['name'], COMPONENTS)}")
+    hints, args = get_type_hints(kind), {k: v for k, v in value.items() if k != "name"}
+    for key, given in args.items():
+        if key not in {f.name for f in fields(kind)}:  # type: ignore[arg-type]
+            raise PlanError(f"Plan: {kind.name} has no {key!r}.")
+        if isinstance(hints[key], type) and issubclass(hints[key], Component):
+            args[key] = _from_dict(given, f"{where}.{key}")
+    try:
+        return kind(**args)
+    except TypeError as error:
+        raise PlanError(f"Plan: {where}: {error}.") from error
+
+
+def check_text(text: str) -> str:
+    """The canonical form of a plan or a baseline; PlanError where it is neither."""
+    found = baseline.parse(text)
+    return str(Plan.parse(text) if found is None else found)

@@ -1,0 +1,126 @@
+"""Joining the job: torchrun's environment in, rank and world out.
+
+Besides `cli/` this is the only file that reads the environment:
+    RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT   set by torchrun
+    LACONIC_PLAN, LACONIC_TIMEOUT, LACONIC_DEBUG             set by `laconic run` or by hand
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+from laconic.core.errors import PeerError, UsageError
+from laconic.core.exchange import Router, Seat
+from laconic.drive.alone import Alone
+from laconic.drive.roster import Roster
+from laconic.drive.torch_dist import TorchDist
+from laconic.net.link import Link
+
+DEFAULT_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Session:
+    rank: int
+    world: int
+    local_rank: int
+    plan: str | None
+    timeout_s: float
+    debug: bool
+
+    @property
+    def group(self) -> dist.ProcessGroup | None:
+        return dist.group.WORLD if dist.is_initialized() else None
+
+    def roster(self) -> Roster | None:
+        """Notes for the case that something goes wrong; None in a world of one."""
+        if self.group is None:
+            return None
+        store = dist.distributed_c10d._get_default_store()
+        return Roster(store, self.rank, self.world)
+
+    def driver(self, link: Link) -> TorchDist | Alone:
+        roster = self.roster()
+        if self.group is None or roster is None:
+            return Alone(link)
+        return TorchDist(self.group, link, roster, debug=self.debug)
+
+    def seat(self, router: Router, seed: int) -> Seat:
+        return Seat(self.rank, self.world, router, seed, checksum=self.debug)
+
+
+def init(timeout_s: float | None = None, *, backend: str | None = None) -> Session:
+    """Join the job torchrun started, or stand alone. Calling it again changes nothing.
+
+    `timeout_s`: how long any rank waits for another before it gives up with an error that names who is missing
+    (default: LACONIC_TIMEOUT, else 300). A process group made by the user is used as it is, with its own timeout.
+    """
+    env = os.environ
+    limit = timeout_s if timeout_s is not None else _number(env, "LACONIC_TIMEOUT", DEFAULT_TIMEOUT_S)
+    if not limit > 0:
+        raise UsageError(f"A timeout of {limit} s: it must be above 0.")
+    if not dist.is_initialized() and "RANK" in env and "WORLD_SIZE" in env:
+        _join(limit, backend)
+    joined = dist.is_initialized()
+    return Session(
+        rank=dist.get_rank() if joined else 0,
+        world=dist.get_world_size() if joined else 1,
+        local_rank=int(env.get("LOCAL_RANK", "0")),
+        plan=env.get("LACONIC_PLAN") or None,
+        timeout_s=limit,
+        debug=env.get("LACONIC_DEBUG", "") not in ("", "0"),
+    )
+
+
+def _number(env: os._Environ[str], key: str, default: float) -> float:
+    text = env.get(key, "")
+    try:
+        return float(text) if text else default
+    except ValueError:
+        raise UsageError(f"{key}={text!r} is not a number of seconds.") from None
+
+
+def _join(limit: float, backend: str | None) -> None:
+    patience = timedelta(seconds=limit)
+    try:
+        store, rank, world = next(dist.rendezvous("env://", timeout=patience))
+    except (RuntimeError, ValueError) as error:
+        where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
+        raise PeerError(
+            f"Rank {os.environ['RANK']} found no job at {where} within {limit:g} s: rank 0 is missing or the "
+            f"address is wrong ({_first_line(error)})."
+        ) from error
+    _wait_for_all(store, rank, world, limit)
+    try:
+        dist.init_process_group(
+            backend or ("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"),
+            store=store,
+            rank=rank,
+            world_size=world,
+            timeout=patience,
+        )
+    except RuntimeError as error:
+        raise PeerError(f"Rank {rank} could not connect to its peers: {_first_line(error)}.") from error
+
+
+def _wait_for_all(store: dist.Store, rank: int, world: int, limit: float) -> None:
+    """Everybody signs in, so that a rank that never came can be named."""
+    keys = [f"laconic/joined/{r}" for r in range(world)]
+    store.set(keys[rank], b"1")
+    try:
+        store.wait(keys, timedelta(seconds=limit))
+    except RuntimeError as error:
+        missing = [str(r) for r, key in enumerate(keys) if not store.check([key])]
+        raise PeerError(
+            f"Rank {rank} waited {limit:g} s for {world} ranks to join; missing: {', '.join(missing)}. Start them, or "
+            f"give them more time with laconic.init(timeout_s=...) or LACONIC_TIMEOUT."
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200].rstrip(".")

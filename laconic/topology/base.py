@@ -1,0 +1,20 @@
+"""WITH WHOM workers talk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from laconic.core.component import Component
+from laconic.core.exchange import Route
+
+
+class AbstractTopology(Component, ABC):
+    folder: ClassVar[str] = "topology"
+
+    @abstractmethod
+    def route(self, sparse: bool, world: int) -> Route:
+        """How messages that cannot be summed on the way become a mean."""
+
+    @abstractmethod
+    def traits(self) -> dict[str, object]: ...
