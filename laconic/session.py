@@ -33,22 +33,20 @@ class Session:
     timeout_s: float
     debug: bool
 
-    @property
-    def group(self) -> dist.ProcessGroup | None:
-        return dist.group.WORLD if dist.is_initialized() else None
-
-    def roster(self) -> Roster | None:
-        """Notes for the case that something goes wrong; None in a world of one."""
-        if self.group is None:
+    def new_group(self) -> dist.ProcessGroup | None:
+        """Connections of one's own, so that several replicas cannot mix up their collectives."""
+        if not dist.is_initialized():
             return None
-        store = dist.distributed_c10d._get_default_store()
-        return Roster(store, self.rank, self.world)
+        try:
+            return dist.new_group(timeout=timedelta(seconds=self.timeout_s))
+        except RuntimeError as error:
+            raise PeerError(f"Rank {self.rank} could not connect to its peers: {_first_line(error)}.") from error
 
-    def driver(self, link: Link) -> TorchDist | Alone:
-        roster = self.roster()
-        if self.group is None or roster is None:
+    def driver(self, group: dist.ProcessGroup | None, link: Link) -> TorchDist | Alone:
+        if group is None:
             return Alone(link)
-        return TorchDist(self.group, link, roster, debug=self.debug)
+        roster = Roster(dist.distributed_c10d._get_default_store(), self.rank, self.world)
+        return TorchDist(group, link, roster, debug=self.debug)
 
     def seat(self, router: Router, seed: int) -> Seat:
         return Seat(self.rank, self.world, router, seed, checksum=self.debug)

@@ -11,6 +11,7 @@ from laconic.net.link import Link
 class Alone:
     def __init__(self, link: Link) -> None:
         self.link = link
+        self.waited_s = 0.0
         self._done: list[Exchanged] = []
 
     def launch(self, place: Place, program: Exchange) -> None:

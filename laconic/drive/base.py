@@ -21,6 +21,8 @@ class Place:
 
 
 class Driver(Protocol):
+    waited_s: float  # time `finish` stood waiting for peers
+
     def launch(self, place: Place, program: Exchange) -> None:
         """Start an exchange; returns at once. All ranks launch the same places in the same order."""
         ...

@@ -1,0 +1,103 @@
+"""Buckets of live parameters: gradients in, one flat tensor out, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from laconic.core.bucket import BucketSpec
+from laconic.core.errors import UsageError
+from laconic.schedule import AbstractSchedule, Item
+
+
+class Bucket:
+    def __init__(self, spec: BucketSpec, params: Sequence[nn.Parameter]) -> None:
+        self.spec = spec
+        self.params = list(params)
+        self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
+        self.launched = False
+
+    @property
+    def device(self) -> torch.device:
+        return self.params[0].device
+
+    def rearm(self) -> None:
+        self.waiting = set(range(len(self.params)))
+        self.launched = False
+
+    def gradients(self) -> Tensor:
+        """One new flat tensor; a missing gradient counts as zeros."""
+        pieces = []
+        for name, p in zip(self.spec.names, self.params, strict=True):
+            if p.grad is None:
+                pieces.append(p.new_zeros(p.numel()))
+                continue
+            if p.grad.is_sparse:
+                raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
+            pieces.append(p.grad.reshape(-1))
+        return torch.cat(pieces)
+
+    def used(self) -> list[bool]:
+        return [p.grad is not None for p in self.params]
+
+    def bad(self, flat: Tensor) -> list[bool]:
+        """Which parameters hold NaN or infinity. One fast pass where all is well."""
+        wide = torch.float32 if flat.element_size() < 4 else flat.dtype
+        if torch.isfinite(flat.sum(dtype=wide)):
+            return [False] * len(self.params)
+        return [not bool(torch.isfinite(piece).all()) for piece in self.spec.views(flat)]
+
+    def bad_gradients(self) -> list[bool]:
+        """The same of gradients that are not flattened."""
+        grads = [p.grad for p in self.params]
+        sums = [g.sum(dtype=torch.float32) for g in grads if g is not None]
+        if not sums or bool(torch.isfinite(torch.stack(sums)).all()):
+            return [False] * len(grads)
+        return [g is not None and not bool(torch.isfinite(g).all()) for g in grads]
+
+    def write_gradients(self, mean: Tensor, used: Sequence[bool]) -> None:
+        """A parameter nobody used keeps no gradient, so that optimizers leave it alone."""
+        pairs = [
+            (p, piece)
+            for p, piece, yes in zip(self.params, self.spec.views(mean), used, strict=True)
+            if yes
+        ]
+        for p, piece in pairs:
+            if p.grad is None:
+                p.grad = torch.empty_like(p)
+        if pairs:
+            targets = [p.grad for p, _ in pairs if p.grad is not None]
+            torch._foreach_copy_(targets, [piece for _, piece in pairs])
+
+    def poison(self, bad: Sequence[bool]) -> None:
+        """Everybody sees what one rank saw, so that GradScaler skips the step on all ranks."""
+        for p, yes in zip(self.params, bad, strict=True):
+            if yes:
+                p.grad = torch.full_like(p, torch.nan)
+
+    def values(self) -> Tensor:
+        return torch.cat([p.detach().reshape(-1) for p in self.params])
+
+    def write_values(self, flat: Tensor) -> None:
+        with torch.no_grad():
+            torch._foreach_copy_(list(self.params), self.spec.views(flat))
+
+
+def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule) -> list[Bucket]:
+    """Fixed before the first step, the same on every rank, in launch order."""
+    names, params = list(trained), list(trained.values())
+    items = [Item(p.nbytes, (p.dtype, p.device)) for p in params]
+    return [
+        Bucket(
+            BucketSpec(
+                number,
+                tuple(names[i] for i in group),
+                tuple(tuple(params[i].shape) for i in group),
+                params[group[0]].dtype,
+            ),
+            [params[i] for i in group],
+        )
+        for number, group in enumerate(schedule.cut(items))
+    ]

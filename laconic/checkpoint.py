@@ -1,0 +1,57 @@
+"""A replica's own state as plain tensors and numbers: residuals, warm starts, anchors, counters.
+
+Every rank has its own (its residual is what *it* has not said yet), so every rank saves and loads its own file. It loads
+with `torch.load(..., weights_only=True)`. Continuing from it equals never having stopped, bit for bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from laconic.core import state as tree
+from laconic.core.errors import StateError
+
+if TYPE_CHECKING:
+    from laconic.replica import Replica
+
+_FORMAT = 1
+
+
+def pack_state(replica: Replica) -> dict[str, Any]:
+    return {
+        **_identity(replica),
+        "steps": replica.steps,
+        "turns": replica.turns,
+        "since": replica.since,
+        "skipped": replica.skipped,
+        "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
+        "anchor": [a.clone() for a in replica.anchor],
+    }
+
+
+def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
+    """Checks everything before it changes anything."""
+    for key, value in _identity(replica).items():
+        if saved.get(key) != value:
+            raise StateError(
+                f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into the "
+                f"same plan, model and number of workers; to start over, do not load it."
+            )
+    fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
+    anchor = [tree.from_dict(a, {"": s}) for a, s in zip(replica.anchor, saved["anchor"], strict=True)]
+    replica.state, replica.anchor = fresh, anchor
+    replica.steps, replica.turns = saved["steps"], saved["turns"]
+    replica.since, replica.skipped = saved["since"], saved["skipped"]
+
+
+def _identity(replica: Replica) -> dict[str, Any]:
+    layout = "\n".join(f"{b.spec.names} {b.spec.shapes} {b.spec.dtype}" for b in replica.buckets)
+    return {
+        "format": _FORMAT,
+        "plan": str(replica.plan),
+        "world": replica.seat.world,
+        "rank": replica.seat.rank,
+        "seed": replica.seat.seed,
+        "buckets": hashlib.sha256(layout.encode()).hexdigest()[:16],
+    }

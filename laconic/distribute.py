@@ -1,0 +1,129 @@
+"""The one added line: agree with the other ranks, start from equal parameters, attach the hooks."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from importlib.metadata import version
+from collections import defaultdict
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from laconic import baseline, inventory
+from laconic.core.errors import PeerError, UsageError
+from laconic.drive.agree import agree
+from laconic.drive.base import Place
+from laconic.drive.torch_dist import TorchDist
+from laconic.integrations.ddp_baseline import DdpReplica
+from laconic.net.link import Link
+from laconic.plan import Plan
+from laconic.replica import Replica
+from laconic.session import Session, init
+from laconic.sync import Subject
+
+
+
+def distribute(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    plan: Plan | str | None = None,
+    *,
+    nonfinite: str = "raise",
+    seed: int = 0,
+) -> Replica | DdpReplica:
+    """Train this model with all ranks of the job, in place: the loop and `state_dict` keys stay as they are.
+
+    plan        a Plan, its text, or None for LACONIC_PLAN (`laconic run --plan`), else the default plan
+    nonfinite   what optimizer.step() does when a gradient on any rank is NaN or infinite: "raise" on all ranks, or
+                "skip" the step on all ranks. Under GradScaler neither happens: it skips by itself, on all ranks alike.
+    seed        of the compressors' own randomness; the user's generators are never touched
+
+    All ranks must call it, with the same model and plan; rank 0's parameters and buffers reach everybody.
+    """
+    if nonfinite not in ("raise", "skip"):
+        raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
+    session = init()
+    wanted = plan if plan is not None else session.plan or str(Plan())
+    other = baseline.parse(wanted) if isinstance(wanted, str) else None
+    if other is not None:
+        return DdpReplica(model, optimizer, other, session.world)
+    chosen = Plan.parse(wanted) if isinstance(wanted, str) else wanted
+    if not isinstance(chosen, Plan):
+        raise UsageError(f"plan={plan!r}: it is a laconic.Plan, a text such as 'ef(topk(0.01))', or None.")
+    _refuse_optimizer(optimizer, chosen)
+    found = inventory.take(model, optimizer)
+
+    link = Link()
+    group = session.new_group()
+    driver = session.driver(group, link)
+    if isinstance(driver, TorchDist):
+        lines = _description(found, chosen, optimizer, nonfinite, seed)
+        _start_equal(driver, lines, model)
+    seat = session.seat(chosen.topology, seed)
+    replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
+    if isinstance(driver, TorchDist):
+        _say_goodbye(replica, driver)
+    return replica
+
+
+def _refuse_optimizer(optimizer: torch.optim.Optimizer, plan: Plan) -> None:
+    if isinstance(optimizer, torch.optim.LBFGS) and plan.sync.subject is Subject.GRADIENT:
+        raise UsageError(
+            "LBFGS decides by its own rank's loss how often to evaluate, so ranks would fall out of step. Use it "
+            "with local(h), or another optimizer."
+        )
+
+
+def _description(
+    found: inventory.Inventory, plan: Plan, optimizer: torch.optim.Optimizer, nonfinite: str, seed: int
+) -> list[str]:
+    return [
+        f"laconic {version('laconic')}",
+        f"torch {torch.__version__}",
+        f"plan: {plan}",
+        f"nonfinite: {nonfinite}",
+        f"seed: {seed}",
+        f"optimizer: {type(optimizer).__name__} with {len(optimizer.param_groups)} parameter groups",
+        *found.lines(),
+    ]
+
+
+def _start_equal(driver: TorchDist, lines: list[str], model: nn.Module) -> None:
+    place = Place(0, 0, "comparing ranks and sending rank 0's parameters")
+    tensors = [t.detach() for t in (*model.parameters(), *model.buffers())]
+    device = next(model.parameters()).device
+    try:
+        agree(lines, driver.group, device)
+        _broadcast(tensors, driver.group)
+    except RuntimeError as error:
+        cause = str(error).strip().splitlines()[0][:300].rstrip(".")
+        raise PeerError(driver.roster.explain(place, cause)) from error
+
+
+def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
+    """Rank 0's values to everybody, one message a kind of tensor."""
+    kinds: dict[tuple[torch.dtype, torch.device], list[Tensor]] = defaultdict(list)
+    for t in tensors:
+        kinds[t.dtype, t.device].append(t)
+    for same in kinds.values():
+        flat = torch.cat([t.reshape(-1) for t in same])
+        dist.broadcast(flat, dist.get_global_rank(group, 0), group=group)
+        for t, piece in zip(same, flat.split([t.numel() for t in same]), strict=True):
+            t.copy_(piece.view_as(t))
+
+
+def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
+    """A rank that ends while others wait leaves a note, so that their error can name the reason."""
+    alive = weakref.ref(replica)
+
+    def note() -> None:
+        gone = alive()
+        if gone is not None:
+            driver.roster.note(f"ended after step {gone.steps}")
+
+    atexit.register(note)
+
+
+__all__ = ["Session", "distribute"]

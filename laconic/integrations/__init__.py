@@ -1,0 +1,1 @@
+"""Laconic beside other people's engines."""

@@ -1,0 +1,294 @@
+"""One worker's copy of the model: hook -> bucket -> schedule -> exchange -> write back -> step.
+
+Read it from top to bottom. Hooks are attached in place, so the training loop and `state_dict` keys stay as they were:
+
+    loss.backward()    every gradient that becomes final fires `_ready`; a full bucket is launched
+                       at the end of the pass `_end_of_backward` finishes all exchanges, takes the vote and,
+                       if nobody objects, writes the means into `.grad` and keeps the new states
+    optimizer.step()   `_before_step` refuses non-finite steps; `_after_step` lets local SGD average its models
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from laconic.buckets import Bucket, cut
+from laconic.census import Verdict, census
+from laconic.checkpoint import pack_state, unpack_state
+from laconic.compress import Identity
+from laconic.core.bucket import BucketSpec, flatten
+from laconic.core.errors import NonFiniteError, UsageError
+from laconic.core.exchange import Seat, Turn
+from laconic.drive.base import Driver, Place
+from laconic.inventory import Inventory
+from laconic.net.link import Link, all_reduce_bytes
+from laconic.plan import Plan
+from laconic.stats import Stats
+from laconic.sync import Subject
+
+
+class Replica:
+    def __init__(
+        self,
+        inventory: Inventory,
+        optimizer: torch.optim.Optimizer,
+        plan: Plan,
+        seat: Seat,
+        driver: Driver,
+        link: Link,
+        nonfinite: str,
+    ) -> None:
+        self.plan = plan
+        self.inventory, self.optimizer = inventory, optimizer
+        self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
+        self.buckets = cut(inventory.trained, plan.schedule)
+        self.state = [plan.compress.init(b.spec, self._seat(b)) for b in self.buckets]
+        self.subject = plan.sync.subject
+        self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
+        self.steps = self.turns = self.since = self.skipped = self.dense_bytes = 0
+        self._quiet = False  # inside no_sync()
+        self._passing = False  # inside a backward pass that will be exchanged
+        self._exchanged = False  # the gradients in .grad are already means
+        self._in_closure = False  # inside optimizer.step(closure)
+        self._next = 0  # the bucket to launch next
+        self._means: list[Tensor] = []
+        self._bad: list[list[bool]] = []  # this pass's non-finite parameters, by bucket
+        self._objection: str | None = None
+        self._warned = False
+        self._hooks: list[Any] = [
+            optimizer.register_step_pre_hook(self._before_step),
+            optimizer.register_step_post_hook(self._after_step),
+        ]
+        if self.subject is Subject.GRADIENT:
+            for b, bucket in enumerate(self.buckets):
+                for i, p in enumerate(bucket.params):
+                    hook = self._make_hook(b, i)
+                    self._hooks.append(p.register_post_accumulate_grad_hook(hook))
+
+    def _make_hook(self, b: int, i: int) -> Any:
+        return lambda _: self._ready(b, i)
+
+    # ------------------------------------------------------------- during backward
+
+    def _ready(self, b: int, i: int) -> None:
+        """Autograd says: this gradient is final for this pass."""
+        if self._quiet:
+            return
+        if not self._passing:
+            self._begin()
+        bucket = self.buckets[b]
+        if i not in bucket.waiting:
+            raise UsageError(
+                f"The gradient of {bucket.spec.names[i]!r} became final twice in one backward pass, or the last "
+                f"pass failed midway. Every rank must start this step again."
+            )
+        bucket.waiting.discard(i)
+        if self.plan.schedule.overlaps:
+            while self._next < len(self.buckets) and not self.buckets[self._next].waiting:
+                self._launch(self.buckets[self._next])
+
+    def _begin(self) -> None:
+        if self._exchanged and self._objection is None:
+            self._warn_once(
+                "A second backward pass before optimizer.step(): gradients are exchanged again. Wrap all but the last "
+                "one in replica.no_sync() to save the traffic."
+            )
+        self._passing = True
+        torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # type: ignore[attr-defined]
+
+    def _launch(self, bucket: Bucket) -> None:
+        """Start the exchange of one bucket; strictly in bucket order, the same on every rank."""
+        if self._next == 0:
+            self._launch_statistics()
+        self._start(bucket, bucket.gradients())
+
+    def _start(self, bucket: Bucket, flat: Tensor) -> None:
+        bad = bucket.bad(flat)
+        self._bad.append(bad)
+        if any(bad):
+            flat.zero_()  # takes part in the collective; the vote will undo the step
+        number = bucket.spec.id
+        turn = Turn(self._seat(bucket), self.turns)
+        program = self.plan.compress.exchange(flat, self.state[number], bucket.spec, turn)
+        self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
+        bucket.launched, self._next = True, number + 1
+
+    def _launch_statistics(self) -> None:
+        """Running means and variances of norm layers are averaged beside the gradients."""
+        flat = flatten([t.to(torch.float32) for t in self.inventory.statistics], torch.empty(0))
+        if flat.numel():
+            spec = BucketSpec(len(self.buckets), ("running statistics",), ((flat.numel(),),))
+            program = Identity().exchange(flat, (), spec, Turn(self.seat, self.turns))
+            self.driver.launch(Place(self.turns, spec.id, "running statistics"), program)
+
+    # ------------------------------------------------------------- end of backward
+
+    def _end_of_backward(self) -> None:
+        for bucket in self.buckets[self._next :]:  # unused parameters, or a schedule that waited
+            self._launch(bucket)
+        verdict = self._finish([b.used() for b in self.buckets])
+        self._passing, self._exchanged = False, True
+        if verdict.culprit is None:
+            for bucket, mean, used in zip(self.buckets, self._means, self._by_bucket(verdict.used), strict=True):
+                bucket.write_gradients(mean, used)
+            self._means = []
+        else:
+            for bucket, bad in zip(self.buckets, self._by_bucket(verdict.bad), strict=True):
+                bucket.poison(bad)
+            if self._in_closure:
+                self._refuse_step()
+
+    def _finish(self, used: list[list[bool]]) -> Verdict:
+        """Complete what was launched; commit the new states unless a rank objects."""
+        number = len(self.buckets) + 1
+        votes = census(sum(used, []), sum(self._bad, []), self.seat.device)
+        self.driver.launch(Place(self.turns, number, "vote"), votes)
+        *outs, vote = self.driver.finish()
+        verdict: Verdict = vote.state
+        if self.inventory.statistics:
+            self._statistics = outs.pop(0).mean
+        if verdict.culprit is None:
+            self.state = [out.state for out in outs]
+            self._means = [out.mean for out in outs]
+            self._objection = None
+        else:
+            self._objection = self._sentence(*verdict.culprit)
+        self.turns += 1
+        self._next, self._bad = 0, []
+        for bucket in self.buckets:
+            bucket.rearm()
+        return verdict
+
+    def _by_bucket(self, flags: tuple[bool, ...]) -> Iterator[tuple[bool, ...]]:
+        at = 0
+        for bucket in self.buckets:
+            yield flags[at : at + len(bucket.params)]
+            at += len(bucket.params)
+
+    def _sentence(self, rank: int, number: int) -> str:
+        names = [name for b in self.buckets for name in b.spec.names]
+        what = "model delta" if self.subject is Subject.DELTA else "gradient"
+        return (
+            f"Rank {rank} found NaN or infinity in the {what} of {names[number]!r} at step {self.steps + 1}. No parameter "
+            f"and no state was changed by this step. Lower the learning rate, clip, or pass nonfinite='skip'."
+        )
+
+    # ------------------------------------------------------------- around the optimizer's step
+
+    def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self.inventory.check(optimizer)
+        closure = bool(args and args[0]) or bool(kwargs.get("closure"))
+        if self.subject is Subject.GRADIENT:
+            if not self._exchanged and not closure:
+                self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part
+            self._in_closure = closure
+        elif self.subject is Subject.DELTA:
+            self._check_alone()
+        if self._objection is not None:
+            self._refuse_step()
+        elif self.subject is Subject.GRADIENT and not closure:
+            self._write_statistics()
+
+    def _refuse_step(self) -> None:
+        sentence, self._objection, self._exchanged = self._objection, None, False
+        if self.nonfinite == "raise":
+            raise NonFiniteError(sentence)
+        self.skipped += 1
+        warnings.warn(f"Step skipped. {sentence}", stacklevel=4)
+        for p in self.inventory.trained.values():
+            p.grad = None
+
+    def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+        self.steps += 1
+        self.since += 1
+        self._exchanged = self._in_closure = False
+        self.dense_bytes += sum(all_reduce_bytes(b.spec.nbytes, self.seat.world) for b in self.buckets)
+        if self.subject is Subject.DELTA and self.plan.sync.talks(self.steps):
+            self._average_models()
+        elif self.subject is Subject.GRADIENT:
+            self.since = 0
+
+    # ------------------------------------------------------------- local SGD
+
+    def _check_alone(self) -> None:
+        """Between exchanges nobody is asked: a rank that sees NaN stops (or skips) on its own."""
+        for bucket in self.buckets:
+            bad = bucket.bad_gradients()
+            if any(bad):
+                number = sum(len(b.params) for b in self.buckets[: bucket.spec.id]) + bad.index(True)
+                self._objection = self._sentence(self.seat.rank, number).replace("model delta", "gradient")
+
+    def _average_models(self) -> None:
+        for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
+            if bucket.spec.id == 0:
+                self._launch_statistics()
+            self._start(bucket, anchor - bucket.values())
+        verdict = self._finish([[True] * len(b.params) for b in self.buckets])
+        if verdict.culprit is not None:
+            sentence, self._objection = self._objection, None
+            raise NonFiniteError(sentence)
+        for number, (bucket, mean) in enumerate(zip(self.buckets, self._means, strict=True)):
+            self.anchor[number] = self.anchor[number] - mean
+            bucket.write_values(self.anchor[number])
+        self._means = []
+        self._write_statistics()
+        self.since = 0
+
+    def _write_statistics(self) -> None:
+        if self.inventory.statistics:
+            at = 0
+            for t in self.inventory.statistics:
+                t.copy_(self._statistics[at : at + t.numel()].view_as(t))
+                at += t.numel()
+
+    # ------------------------------------------------------------- what users call
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Accumulate gradients locally: wrap all but the last backward pass of a step."""
+        before, self._quiet = self._quiet, True
+        try:
+            yield
+        finally:
+            self._quiet = before
+
+    def flush(self) -> None:
+        """Finish what is under way; afterwards replicas are equal. To be called on all ranks alike."""
+        if self._passing:
+            raise UsageError("replica.flush() was called inside a backward pass.")
+        if self.subject is Subject.DELTA and self.since:
+            self._average_models()
+
+    @property
+    def stats(self) -> Stats:
+        waited = self.driver.waited_s
+        return Stats(self.steps, self.turns, self.link.sent_bytes, self.dense_bytes, waited, self.skipped)
+
+    def state_dict(self) -> dict[str, Any]:
+        """This rank's own state: save it on every rank, beside the model and the optimizer."""
+        return pack_state(self)
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        unpack_state(self, saved)
+
+    def close(self) -> None:
+        """Detach: the model trains alone from here on."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+
+    def _seat(self, bucket: Bucket) -> Seat:
+        return replace(self.seat, device=bucket.device)
+
+    def _warn_once(self, text: str) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(text, stacklevel=3)
+

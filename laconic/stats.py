@@ -1,0 +1,20 @@
+"""What a replica reports about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stats:
+    steps: int  # optimizer steps taken
+    exchanges: int  # times all buckets were exchanged
+    wire_bytes: int  # sent by this rank since distribute()
+    dense_bytes: int  # what an uncompressed all-reduce in every step would have sent
+    exposed_wait_s: float | None  # time the training thread stood waiting for peers; None: not known
+    skipped_steps: int  # steps dropped because a gradient was not finite
+
+    @property
+    def ratio(self) -> float:
+        """How many times fewer bytes than dense; 1 where nothing was sent at all."""
+        return self.dense_bytes / self.wire_bytes if self.wire_bytes else 1.0
