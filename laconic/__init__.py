@@ -1,8 +1,8 @@
 """Laconic: data-parallel PyTorch training that says less over the network.
 
-    import laconic
-    laconic.init()
-    replica = laconic.distribute(model, optimizer, "ef(topk(0.01))")
+import laconic
+laconic.init()
+replica = laconic.distribute(model, optimizer, "ef(topk(0.01))")
 """
 
 from __future__ import annotations

@@ -59,17 +59,15 @@ class Bucket:
 
     def write_gradients(self, mean: Tensor, used: Sequence[bool]) -> None:
         """A parameter nobody used keeps no gradient, so that optimizers leave it alone."""
-        pairs = [
-            (p, piece)
-            for p, piece, yes in zip(self.params, self.spec.views(mean), used, strict=True)
-            if yes
-        ]
-        for p, piece in pairs:
-            if p.grad is None:
-                p.grad = torch.empty_like(p)
-        if pairs:
-            targets = [p.grad for p, _ in pairs if p.grad is not None]
-            torch._foreach_copy_(targets, [piece for _, piece in pairs])
+        targets, means = [], []
+        for p, piece, yes in zip(self.params, self.spec.views(mean), used, strict=True):
+            if yes:
+                if p.grad is None:
+                    p.grad = torch.empty_like(p)
+                targets.append(p.grad)
+                means.append(piece)
+        if targets:
+            torch._foreach_copy_(targets, means)
 
     def poison(self, bad: Sequence[bool]) -> None:
         """Everybody sees what one rank saw, so that GradScaler skips the step on all ranks."""

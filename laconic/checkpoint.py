@@ -1,6 +1,6 @@
 """A replica's own state as plain tensors and numbers: residuals, warm starts, anchors, counters.
 
-Every rank has its own (its residual is what *it* has not said yet), so every rank saves and loads its own file. It loads
+Every rank has its own (its residual is what *it* has not said yet), so each saves and loads its own file. It loads
 with `torch.load(..., weights_only=True)`. Continuing from it equals never having stopped, bit for bit.
 """
 
@@ -35,8 +35,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     for key, value in _identity(replica).items():
         if saved.get(key) != value:
             raise StateError(
-                f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into the "
-                f"same plan, model and number of workers; to start over, do not load it."
+                f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into "
+                f"the same plan, model and number of workers; to start over, do not load it."
             )
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
     anchor = [tree.from_dict(a, {"": s}) for a, s in zip(replica.anchor, saved["anchor"], strict=True)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import weakref
-from importlib.metadata import version
 from collections import defaultdict
+from importlib.metadata import version
 
 import torch
 import torch.distributed as dist
@@ -22,7 +22,6 @@ from laconic.plan import Plan
 from laconic.replica import Replica
 from laconic.session import Session, init
 from laconic.sync import Subject
-
 
 
 def distribute(

@@ -65,9 +65,7 @@ def take(model: nn.Module, optimizer: torch.optim.Optimizer) -> Inventory:
 def _refuse(model: nn.Module, named: dict[str, nn.Parameter], optimizer: torch.optim.Optimizer) -> None:
     for name, module in model.named_modules():
         if isinstance(module, nn.Embedding | nn.EmbeddingBag) and module.sparse:
-            raise UsageError(
-                f"{name!r} makes sparse gradients, which cannot be bucketed. Build it with sparse=False."
-            )
+            raise UsageError(f"{name!r} makes sparse gradients, which cannot be bucketed. Build it with sparse=False.")
     for name, p in named.items():
         if p.requires_grad and not p.dtype.is_floating_point:
             raise UsageError(f"{name!r} is {p.dtype}; only real floating-point parameters can be exchanged.")

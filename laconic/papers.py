@@ -5,7 +5,8 @@ from __future__ import annotations
 PAPERS: dict[str, str] = {
     "agarwal2022utility": "Agarwal, Wang, Venkataraman, Papailiopoulos. On the Utility of Gradient Compression in "
     "Distributed Training Systems. MLSys 2022. arXiv:2103.00543",
-    "aji2017sparse": "Aji, Heafield. Sparse Communication for Distributed Gradient Descent. EMNLP 2017. arXiv:1704.05021",
+    "aji2017sparse": "Aji, Heafield. Sparse Communication for Distributed Gradient Descent. EMNLP 2017. "
+    "arXiv:1704.05021",
     "alistarh2017qsgd": "Alistarh, Grubic, Li, Tomioka, Vojnovic. QSGD: Communication-Efficient SGD via Gradient "
     "Quantization and Encoding. NeurIPS 2017. arXiv:1610.02132",
     "basu2019qsparse": "Basu, Data, Karakus, Diggavi. Qsparse-local-SGD: Distributed SGD with Quantization, "

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -101,7 +102,7 @@ class Replica:
                 "one in replica.no_sync() to save the traffic."
             )
         self._passing = True
-        torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # type: ignore[attr-defined]
+        torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # noqa: SLF001  (as DDP)
 
     def _launch(self, bucket: Bucket) -> None:
         """Start the exchange of one bucket; strictly in bucket order, the same on every rank."""
@@ -148,7 +149,7 @@ class Replica:
     def _finish(self, used: list[list[bool]]) -> Verdict:
         """Complete what was launched; commit the new states unless a rank objects."""
         number = len(self.buckets) + 1
-        votes = census(sum(used, []), sum(self._bad, []), self.seat.device)
+        votes = census(list(chain(*used)), list(chain(*self._bad)), self.seat.device)
         self.driver.launch(Place(self.turns, number, "vote"), votes)
         *outs, vote = self.driver.finish()
         verdict: Verdict = vote.state
@@ -176,8 +177,8 @@ class Replica:
         names = [name for b in self.buckets for name in b.spec.names]
         what = "model delta" if self.subject is Subject.DELTA else "gradient"
         return (
-            f"Rank {rank} found NaN or infinity in the {what} of {names[number]!r} at step {self.steps + 1}. No parameter "
-            f"and no state was changed by this step. Lower the learning rate, clip, or pass nonfinite='skip'."
+            f"Rank {rank} found NaN or infinity in the {what} of {names[number]!r} at step {self.steps + 1}. No "
+            f"parameter and no state was changed by this step. Lower the learning rate, clip, or pass nonfinite='skip'."
         )
 
     # ------------------------------------------------------------- around the optimizer's step
@@ -291,4 +292,3 @@ class Replica:
         if not self._warned:
             self._warned = True
             warnings.warn(text, stacklevel=3)
-

@@ -13,6 +13,8 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import Store
+from torch.distributed.rendezvous import rendezvous
 
 from laconic.core.errors import PeerError, UsageError
 from laconic.core.exchange import Router, Seat
@@ -38,14 +40,16 @@ class Session:
         if not dist.is_initialized():
             return None
         try:
-            return dist.new_group(timeout=timedelta(seconds=self.timeout_s))
+            group: dist.ProcessGroup = dist.new_group(timeout=timedelta(seconds=self.timeout_s))
         except RuntimeError as error:
             raise PeerError(f"Rank {self.rank} could not connect to its peers: {_first_line(error)}.") from error
+        return group
 
     def driver(self, group: dist.ProcessGroup | None, link: Link) -> TorchDist | Alone:
         if group is None:
             return Alone(link)
-        roster = Roster(dist.distributed_c10d._get_default_store(), self.rank, self.world)
+        store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
+        roster = Roster(store, self.rank, self.world)
         return TorchDist(group, link, roster, debug=self.debug)
 
     def seat(self, router: Router, seed: int) -> Seat:
@@ -86,7 +90,7 @@ def _number(env: os._Environ[str], key: str, default: float) -> float:
 def _join(limit: float, backend: str | None) -> None:
     patience = timedelta(seconds=limit)
     try:
-        store, rank, world = next(dist.rendezvous("env://", timeout=patience))
+        store, rank, world = next(rendezvous("env://", timeout=patience))
     except (RuntimeError, ValueError) as error:
         where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
         raise PeerError(
@@ -106,10 +110,10 @@ def _join(limit: float, backend: str | None) -> None:
         raise PeerError(f"Rank {rank} could not connect to its peers: {_first_line(error)}.") from error
 
 
-def _wait_for_all(store: dist.Store, rank: int, world: int, limit: float) -> None:
+def _wait_for_all(store: Store, rank: int, world: int, limit: float) -> None:
     """Everybody signs in, so that a rank that never came can be named."""
     keys = [f"laconic/joined/{r}" for r in range(world)]
-    store.set(keys[rank], b"1")
+    store.set(keys[rank], "here")
     try:
         store.wait(keys, timedelta(seconds=limit))
     except RuntimeError as error:

@@ -82,7 +82,7 @@ class AbstractCompressor(Component, ABC):
         """Must be called on all ranks; does not modify x or state."""
 
     def __or__(self, then: AbstractCompressor) -> AbstractCompressor:
-        from laconic.compress.chain import Chain  # noqa: PLC0415  (a chain is itself a compressor)
+        from laconic.compress.chain import Chain
 
         return Chain(self, then)
 
@@ -112,9 +112,7 @@ class AbstractCodec(ABC):
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         """Flat float32; `draw.own` belongs to the reader, only `draw.shared` may be used."""
 
-    def add(
-        self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float
-    ) -> None:
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         """total += weight * decoded; sparse codecs touch only what was sent."""
         total.add_(self.decode(parts, total.numel(), aux, draw), alpha=weight)
 

@@ -86,9 +86,7 @@ class Chain(AbstractOneShot):
         self.add(out, parts, aux, draw, 1.0)
         return out
 
-    def add(
-        self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float
-    ) -> None:
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         if self._selector.travels:
             at, parts = check_indices(parts[0], total.numel()), parts[1:]
         else:

@@ -1,6 +1,6 @@
 """No compression: the update itself is averaged.
 
-    C(x) = x
+C(x) = x
 """
 
 from __future__ import annotations

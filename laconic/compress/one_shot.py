@@ -11,6 +11,7 @@ arXiv:1905.05957); without one an owner keeps nothing, as the user asked.
 from __future__ import annotations
 
 from abc import ABC
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -61,9 +62,7 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         messages = await Gather(desk.write(x, salt=0))
         return desk.average(messages, x), desk.read(messages[turn.rank], x.numel(), salt=0)
 
-    async def _deal(
-        self, x: Tensor, error: Tensor, spec: BucketSpec, turn: Turn
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    async def _deal(self, x: Tensor, error: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor, Tensor]:
         desk, n = _Desk(self, spec, turn), turn.world
         cuts = chunks(x.numel(), n, self.align)
         mine = [desk.write(x[a:b], salt=r) for r, (a, b) in enumerate(cuts)]
@@ -76,9 +75,7 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         again = desk.write(q, salt=n + turn.rank)
         lengths = tuple(self.message_bytes(b - a) for a, b in cuts)
         replies = await Gather(again, lengths)
-        said = [
-            desk.read(m, b - a, salt=n + r) for r, (m, (a, b)) in enumerate(zip(replies, cuts, strict=True))
-        ]
+        said = [desk.read(m, b - a, salt=n + r) for r, (m, (a, b)) in enumerate(zip(replies, cuts, strict=True))]
         left = q - said[turn.rank] if error.numel() else error
         return torch.cat(said), torch.cat(sent), left
 
@@ -117,4 +114,4 @@ def chunks(numel: int, n: int, align: int) -> list[tuple[int, int]]:
     """n consecutive ranges that cover numel, as equal as whole blocks allow; some may be empty."""
     count = -(-numel // align)
     edges = [min(numel, align * (count * r // n)) for r in range(n)] + [numel]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))

@@ -48,7 +48,7 @@ class QSGD(AbstractOneShot):
 
     @property
     def levels(self) -> int:
-        return 2 ** (self.bits - 1) - 1
+        return (1 << (self.bits - 1)) - 1
 
     @property
     def align(self) -> int:
@@ -87,4 +87,5 @@ def _l2(rows: Tensor, largest: Tensor) -> Tensor:
     """Norms that neither overflow nor vanish: squares are taken relative to the largest element."""
     unit = torch.where(largest > 0, largest, torch.ones_like(largest))
     top = torch.finfo(rows.dtype).max
-    return ((rows / unit.unsqueeze(1)).norm(dim=1) * largest).clamp_(max=top)
+    norms: Tensor = torch.linalg.vector_norm(rows / unit.unsqueeze(1), dim=1)
+    return (norms * largest).clamp_(max=top)

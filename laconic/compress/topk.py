@@ -62,8 +62,6 @@ class TopK(AbstractOneShot, AbstractSelector):
         self.add(out, parts, aux, draw, 1.0)
         return out
 
-    def add(
-        self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float
-    ) -> None:
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         at, values = parts
         total.index_add_(0, check_indices(at, total.numel()), values, alpha=weight)

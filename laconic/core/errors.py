@@ -1,13 +1,13 @@
 """Everything Laconic raises on purpose.
 
-    LaconicError
-    ├── PlanError         a plan that cannot be read or cannot work
-    ├── MismatchError     ranks disagree about the model, the plan or the version
-    ├── NonFiniteError    a gradient holds NaN or infinity
-    ├── PeerError         a rank is missing, died, or did not answer in time
-    ├── PayloadError      bytes that are not the message we expected
-    ├── StateError        a checkpoint that does not fit this run
-    └── UsageError        a call that cannot mean anything useful
+LaconicError
+├── PlanError         a plan that cannot be read or cannot work
+├── MismatchError     ranks disagree about the model, the plan or the version
+├── NonFiniteError    a gradient holds NaN or infinity
+├── PeerError         a rank is missing, died, or did not answer in time
+├── PayloadError      bytes that are not the message we expected
+├── StateError        a checkpoint that does not fit this run
+└── UsageError        a call that cannot mean anything useful
 """
 
 from __future__ import annotations

@@ -32,11 +32,11 @@ class Part(NamedTuple):
     """One array of a message: its element type and how many elements."""
 
     dtype: torch.dtype
-    count: int
+    size: int
 
     @property
     def nbytes(self) -> int:
-        return self.dtype.itemsize * self.count
+        return self.dtype.itemsize * self.size
 
 
 Layout = Callable[[int, int], tuple[Part, ...]]  # (numel, aux) -> parts

@@ -30,9 +30,7 @@ def from_dict(fresh: Any, saved: Mapping[str, Tensor], path: str = "") -> Any:
     """A tree of the shape of `fresh` with the saved tensors in it."""
     if isinstance(fresh, Tensor):
         return _fitting(fresh, saved, path)
-    children = [
-        from_dict(child, saved, f"{path}.{name}" if path else name) for name, child in _children(fresh)
-    ]
+    children = [from_dict(child, saved, f"{path}.{name}" if path else name) for name, child in _children(fresh)]
     kind = type(fresh)
     return kind(*children) if "_fields" in kind.__dict__ else tuple(children)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore, Store
 
 from laconic.drive.base import Place
 
@@ -16,8 +16,8 @@ _POLL_S = 0.05
 
 
 class Roster:
-    def __init__(self, store: dist.Store, rank: int, world: int) -> None:
-        self.store = dist.PrefixStore("laconic/roster", store)
+    def __init__(self, store: Store, rank: int, world: int) -> None:
+        self.store = PrefixStore("laconic/roster", store)
         self.rank = rank
         self.world = world
 
@@ -25,7 +25,7 @@ class Roster:
         """Never raises: it is called when things already go wrong."""
         try:
             self.store.set(str(self.rank), text)
-        except Exception:  # the store may have died with its host
+        except RuntimeError:  # the store may have died with its host
             return
 
     def explain(self, place: Place, cause: str) -> str:
@@ -57,5 +57,5 @@ class Roster:
     def _read(self, rank: int) -> str | None:
         try:
             return self.store.get(str(rank)).decode() if self.store.check([str(rank)]) else None
-        except Exception:  # see note()
+        except RuntimeError:  # see note()
             return None

@@ -172,7 +172,7 @@ class _Named:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, RuntimeError) and not isinstance(error, LaconicError):
             cause = str(error).strip().splitlines()[0][:300].rstrip(".")
             raise PeerError(self.roster.explain(self.place, cause)) from error

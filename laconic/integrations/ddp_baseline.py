@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch._C._distributed_c10d import GradBucket
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
@@ -29,9 +30,7 @@ _ONE_BUCKET_MB = 100_000  # the PowerSGD hook chains all-reduces; with several b
 class DdpReplica:
     """The surface of a Replica, with DDP behind it."""
 
-    def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, plan: Baseline, world: int
-    ) -> None:
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, plan: Baseline, world: int) -> None:
         self.plan, self.world, self.steps = plan, world, 0
         params = [p for p in model.parameters() if p.requires_grad]
         self._dense = sum(p.nbytes for p in params)
@@ -61,17 +60,17 @@ class DdpReplica:
                 ddp.register_comm_hook(self._power, powerSGD_hook.powerSGD_hook)
         return ddp
 
-    def _before(self, module: nn.Module, args: Any, kwargs: Any) -> Any:  # noqa: ARG002
+    def _before(self, module: nn.Module, args: Any, kwargs: Any) -> Any:
         if self.ddp is None or not torch.is_grad_enabled():
             return None
-        return self.ddp._pre_forward(*args, **kwargs)
+        return self.ddp._pre_forward(*args, **kwargs)  # noqa: SLF001  (see the top)
 
-    def _after(self, module: nn.Module, args: Any, output: Any) -> Any:  # noqa: ARG002
+    def _after(self, module: nn.Module, args: Any, output: Any) -> Any:
         if self.ddp is None or not torch.is_grad_enabled():
             return None
-        return self.ddp._post_forward(output)
+        return self.ddp._post_forward(output)  # noqa: SLF001
 
-    def _count(self, optimizer: Any, args: Any, kwargs: Any) -> None:  # noqa: ARG002
+    def _count(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         self.steps += 1
 
     @contextmanager
@@ -113,7 +112,7 @@ class DdpReplica:
         self.ddp = None
 
 
-def _bf16(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+def _bf16(state: Any, bucket: GradBucket) -> torch.futures.Future[torch.Tensor]:
     """torch's hook under another name: DDP refuses the original by name without CUDA, though gloo adds bf16."""
     return default_hooks.bf16_compress_hook(state, bucket)
 

@@ -3,7 +3,7 @@
     state, hook = laconic.ddp_hook("ef(topk(0.01))")
     ddp.register_comm_hook(state, hook)
 
-DDP packs its buckets anew after the first step, so the first exchange of every bucket is dense and states begin with the
+DDP packs its buckets anew after the first step, so the first exchange of each bucket is dense and states begin with the
 second; a bucket that changes later is an error. Exchanges are finished when DDP hands over its last bucket. DDP decides
 when (bsp) and in what order (its own buckets); a plan that says otherwise is refused.
 """
@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._C._distributed_c10d import GradBucket
 
 from laconic.compress import AbstractCompressor, Identity
 from laconic.core.bucket import BucketSpec
@@ -41,7 +42,7 @@ class HookState:
         self._rebuilt = False
         self.turns = 0
 
-    def exchange(self, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    def exchange(self, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         spec = _spec(bucket)
         compressor, state = self._remembered(spec, bucket.buffer().device)
         flat = bucket.buffer()
@@ -79,14 +80,14 @@ def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
     if chosen.sync != BSP() or chosen.schedule != Fused():
         raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the route can be chosen.")
 
-    def hook(state: HookState, bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+    def hook(state: HookState, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         return state.exchange(bucket)
 
     hook.__annotations__ = {}  # DDP compares annotations with types and cannot read postponed ones
     return HookState(chosen, seed), hook
 
 
-def _spec(bucket: dist.GradBucket) -> BucketSpec:
+def _spec(bucket: GradBucket) -> BucketSpec:
     shapes = tuple(tuple(t.shape) for t in bucket.gradients())
     names = tuple(f"{bucket.index()}.{i}" for i in range(len(shapes)))
     return BucketSpec(bucket.index(), names, shapes, bucket.buffer().dtype)
