@@ -100,9 +100,7 @@ def scikit_learn() -> Check:
 
 def fashion_mnist(folder: Path = FASHION_FOLDER) -> Check:
     """The idx files where Debian puts them, packed or not."""
-    found = all(
-        (folder / name).is_file() or (folder / f"{name}.gz").is_file() for name in FASHION_FILES
-    )
+    found = all((folder / name).is_file() or (folder / f"{name}.gz").is_file() for name in FASHION_FILES)
     detail = str(folder) if found else "needed by the task fashion"
     install = "apt install dataset-fashion-mnist, or give the task --data FOLDER"
     return Check("fashion-mnist", found, detail, install)
@@ -121,9 +119,7 @@ def namespaces() -> Check:
 def traffic_control() -> Check:
     """`tc` sets link rates in the lab; it sits in /usr/sbin, which some PATHs leave out."""
     found = shutil.which("tc") or shutil.which("tc", path="/usr/sbin:/sbin")
-    return Check(
-        "tc", found is not None, found or "link rates (for the lab)", "apt install iproute2"
-    )
+    return Check("tc", found is not None, found or "link rates (for the lab)", "apt install iproute2")
 
 
 CHECKS: tuple[Callable[[], Check], ...] = (

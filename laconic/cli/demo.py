@@ -106,11 +106,7 @@ def table(rows: Sequence[Row]) -> str:
 def remarks(rows: Sequence[Row]) -> str:
     """What the table means, and plainly which plans lost."""
     slower = [row.plan for row in rows if row.plan != BASELINE and ratio(row, rows) < 1]
-    verdict = (
-        f"Slower than DDP here: {', '.join(slower)}."
-        if slower
-        else "No plan was slower than DDP in this run."
-    )
+    verdict = f"Slower than DDP here: {', '.join(slower)}." if slower else "No plan was slower than DDP in this run."
     return (
         "Wire per step is what one rank sends. The ratio compares mean steps (local(8) talks only\n"
         "in every 8th, so its median step sends nothing); above 1 is faster than DDP.\n"
@@ -122,8 +118,7 @@ def remarks(rows: Sequence[Row]) -> str:
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *rest = (
-        f"{cell:{'<' if i == 0 else '>'}{width}}"
-        for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        f"{cell:{'<' if i == 0 else '>'}{width}}" for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
     return "  ".join([first, *rest]).rstrip()
 

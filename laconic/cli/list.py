@@ -7,9 +7,10 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
-from laconic.plan import Entry, catalogue
+from laconic.catalogue import Entry, catalogue
 
 WIDTH = 100
+NO_BREAK = "\u00a0"  # textwrap breaks lines only at plain spaces
 QUESTIONS = {
     "sync": "when do workers talk?",
     "topology": "with whom?",
@@ -74,20 +75,18 @@ def _row(entry: Entry, column: int) -> str:
 
 def _body(entry: Entry, column: int) -> list[str]:
     indent = " " * (column + 4)
-    facts = [trait_text(entry.traits), entry.paper]
+    traits = ", ".join(_whole(trait) for trait in trait_texts(entry.traits))
     return [
-        line
-        for text in (entry.summary, *facts)
+        line.replace(NO_BREAK, " ")
+        for text in (entry.summary, traits, entry.paper)
         if text
-        for line in textwrap.wrap(
-            text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-        )
+        for line in textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     ] or [indent]
 
 
-def trait_text(traits: Mapping[str, object]) -> str:
-    """`unbiased, omega = 0.3`: true traits by name, false ones as 'not', the rest as values."""
-    return ", ".join(_trait(name, value) for name, value in traits.items() if value is not None)
+def trait_texts(traits: Mapping[str, object]) -> list[str]:
+    """True traits by name, false ones with "not", the rest with their value; None is left out."""
+    return [_trait(name, value) for name, value in traits.items() if value is not None]
 
 
 def _trait(name: str, value: object) -> str:
@@ -95,3 +94,8 @@ def _trait(name: str, value: object) -> str:
     if isinstance(value, bool):
         return word if value else f"not {word}"
     return f"{word} = {value:.4g}" if isinstance(value, float) else f"{word} = {value}"
+
+
+def _whole(trait: str) -> str:
+    """A short trait stays on one line."""
+    return trait.replace(" ", NO_BREAK) if len(trait) < WIDTH // 2 else trait

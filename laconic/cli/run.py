@@ -23,8 +23,7 @@ from torch.distributed.elastic.rendezvous import RendezvousError
 from laconic.cli.machine import cores
 from laconic.core.errors import UsageError
 from laconic.plan import check_text
-
-DEFAULT_TIMEOUT_S = 300.0
+from laconic.session import DEFAULT_TIMEOUT_S
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     args = resolve(parser().parse_args(argv), os.environ)
     os.environ.update(environment(args, os.environ))
     try:
-        torchrun.run(args)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        torchrun.run(args)
     except ChildFailedError as error:
         return _failed(failure_text(error))
     except SignalException as error:
@@ -53,9 +52,7 @@ def parser() -> argparse.ArgumentParser:
     parser.description = __doc__
     own = parser.add_argument_group("laconic")
     own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say")
-    own.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)"
-    )
+    own.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)")
     own.add_argument("--debug", action="store_true", help="cross-check what ranks send")
     own.add_argument("-n", dest="nproc_per_node", metavar="N", help="same as --nproc-per-node")
     if "PET_NPROC_PER_NODE" not in os.environ:  # torchrun's own variable for this option
@@ -97,9 +94,7 @@ def failure_text(error: ChildFailedError) -> str:
     rank = min(own, key=lambda rank: own[rank].timestamp)
     failure = own[rank]
     how = (
-        f"was killed by {failure.signal_name()}"
-        if failure.exitcode < 0
-        else f"ended with exit code {failure.exitcode}"
+        f"was killed by {failure.signal_name()}" if failure.exitcode < 0 else f"ended with exit code {failure.exitcode}"
     )
     others = sorted(set(own) - {rank})
     also = f" Failed too: {', '.join(f'rank {other}' for other in others)}." if others else ""
@@ -123,9 +118,7 @@ def _processes(text: str) -> int:
     except ValueError:
         count = 0
     if count < 1:
-        raise UsageError(
-            f"cannot start '{text}' processes. Give a number above 0, 'cpu', 'gpu' or 'auto'."
-        )
+        raise UsageError(f"cannot start '{text}' processes. Give a number above 0, 'cpu', 'gpu' or 'auto'.")
     return count
 
 

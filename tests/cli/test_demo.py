@@ -19,7 +19,7 @@ SLOW = Row("qsgd(bits=4)", accuracy=0.97, wire_bytes=200_000, step_s_median=0.03
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_every_plan_of_the_demo_is_a_plan(plan: str) -> None:
-    assert check_text(plan) == plan
+    assert check_text(check_text(plan)) == check_text(plan)
 
 
 def test_the_demo_types_what_a_user_would_type() -> None:

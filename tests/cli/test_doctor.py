@@ -35,16 +35,12 @@ def test_optional_parts_do_not_fail_the_machine(
     assert "Laconic works on this machine" in capsys.readouterr().out
 
 
-def test_a_core_part_does(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_core_part_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert report(monkeypatch, FINE, BROKEN) == 1
     assert "cannot train here yet" in capsys.readouterr().out
 
 
-def test_json_says_the_same(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_says_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert report(monkeypatch, FINE, OPTIONAL, argv=("--json",)) == 0
     seen = json.loads(capsys.readouterr().out)
     assert seen["ok"] is True

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from laconic.catalogue import catalogue
 from laconic.cli import main
-from laconic.cli.list import QUESTIONS, as_table, trait_text
-from laconic.plan import catalogue
+from laconic.cli.list import QUESTIONS, as_table, trait_texts
 
 KEYS = {"name", "folder", "summary", "paper", "traits"}
 
@@ -57,4 +57,4 @@ def test_traits_read_as_words() -> None:
         "grain": "tensor",
         "omega": None,
     }
-    assert trait_text(traits) == "unbiased, not fixed size, delta = 0.01, grain = tensor"
+    assert trait_texts(traits) == ["unbiased", "not fixed size", "delta = 0.01", "grain = tensor"]

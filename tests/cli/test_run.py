@@ -48,7 +48,7 @@ def test_torchrun_options_arrive_unchanged(script: str) -> None:
 
 def test_what_follows_the_script_is_the_scripts_own(script: str) -> None:
     args = resolved("--plan", "local(8)", script, "--plan", "mine", "--timeout", "1")
-    assert args.plan == "local(8)"
+    assert args.plan == check_text("local(8)")
     assert args.training_script_args == ["--plan", "mine", "--timeout", "1"]
 
 
@@ -82,8 +82,8 @@ def test_no_plan_leaves_the_choice_to_the_script(script: str) -> None:
 
 def test_the_variable_is_the_plan_unless_the_option_is_given(script: str) -> None:
     env = {"LACONIC_PLAN": "local(8)"}
-    assert resolved(script, env=env).plan == "local(8)"
-    assert resolved("--plan", "local(4)", script, env=env).plan == "local(4)"
+    assert resolved(script, env=env).plan == check_text("local(8)")
+    assert resolved("--plan", "local(4)", script, env=env).plan == check_text("local(4)")
 
 
 @pytest.mark.parametrize("env", [{}, {"LACONIC_PLAN": "topkk(0.01)"}])
@@ -165,9 +165,7 @@ def failure(local_rank: int, exitcode: int) -> ProcessFailure:
 def test_the_failure_names_the_rank_that_died_not_those_ended_after_it() -> None:
     term, kill = -signal.SIGTERM, -signal.SIGKILL
     error = ChildFailedError("x", {0: failure(0, term), 1: failure(1, kill), 2: failure(2, term)})
-    assert (
-        failure_text(error) == "rank 1 (pid 101) was killed by SIGKILL; what it said stands above."
-    )
+    assert failure_text(error) == "rank 1 (pid 101) was killed by SIGKILL; what it said stands above."
 
 
 def test_the_failure_counts_the_others_that_failed_by_themselves() -> None:
@@ -192,7 +190,7 @@ def test_two_processes_really_start_with_the_plan_in_their_environment(tmp_path:
     done = launch("-n", "2", "--plan", "local(8)", "--timeout", "30", str(script), str(tmp_path))
     assert done.returncode == 0, done.stderr
     for rank in "01":
-        assert json.loads((tmp_path / rank).read_text()) == ["2", "local(8)", "30"]
+        assert json.loads((tmp_path / rank).read_text()) == ["2", check_text("local(8)"), "30"]
 
 
 def test_a_rank_that_fails_ends_the_run_with_its_name_and_no_launcher_traceback(
