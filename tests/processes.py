@@ -1,10 +1,10 @@
 """Real processes for tests: `run(world, function, *args)` and every rank's answer comes back.
 
 `function(rank, world, *args)` must be importable (defined at the top of a module). Each rank finds
-torchrun's variables in its environment; the store lives here, in the caller, as it lives in torchrun's
-agent: a rank that dies does not take it along. So inside a rank `laconic.init()` or `join()` works as
-under torchrun. Processes are forked from a server that has imported torch once, which makes a world of
-four cost a fraction of a second.
+torchrun's variables in its environment; the store lives here, in the caller, as it lives in
+torchrun's agent: a rank that dies does not take it along. So inside a rank `laconic.init()` or
+`join()` works as under torchrun. Processes are forked from a server that has imported torch once,
+which makes a world of four cost a fraction of a second.
 """
 
 from __future__ import annotations
