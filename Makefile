@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
-PIP    := $(PY) -m pip --disable-pip-version-check --quiet
+PIP    := $(PY) -m pip --disable-pip-version-check
 READY  := $(VENV)/.ready
 
 .PHONY: demo test check clean
@@ -21,12 +21,14 @@ check: $(READY)
 # torch goes in first and alone, under the constraints: another package that asks for "torch" would
 # otherwise bring gigabytes of CUDA. No build isolation: it would fetch a setuptools of its own.
 $(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit("Laconic needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Use: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Laconic needs Python 3.11 or newer. Name one: make PYTHON=python3.11"; exit 1; }
 	@echo "Installing into $(VENV) (once; torch is the large part) ..."
-	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed. On Debian and Ubuntu: apt install python3-venv"; rm -rf $(VENV); exit 1; }
-	$(PIP) install -c constraints.txt setuptools
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV) || \
+		{ echo "Creating $(VENV) failed. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(PIP) install --quiet -c constraints.txt setuptools
 	$(PIP) install -c constraints.txt torch
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[demo,dev]'
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation -e '.[demo,dev]'
 	@touch $@
 
 clean:
