@@ -15,10 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from laconic.compress.base import NOMINAL, AbstractCompressor, Traits
+from laconic.compress.base import AbstractCompressor, Traits
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Seat, Turn
+
+# Promises may differ between matrices and vectors (by_shape), so they are asked for about both.
+_BOTH_SHAPES = BucketSpec(0, ("matrix", "vector"), ((1024, 1024), (1024,)))
 
 
 class Memory(NamedTuple):
@@ -36,7 +39,7 @@ class ErrorFeedback(AbstractCompressor):
     paper: ClassVar[str] = "karimireddy2019error"
 
     def __post_init__(self) -> None:
-        traits = self.inner.traits(NOMINAL)
+        traits = self.inner.traits(_BOTH_SHAPES)
         if traits.remembers:
             raise PlanError(
                 f"ef({self.inner}): {self.inner} already remembers its error; a second memory would "
