@@ -60,6 +60,14 @@ class Traits:
             return 1 - self.omega
         return None
 
+    @property
+    def damping(self) -> float:
+        """What to multiply with to get a contraction: 1, or 1/(1 + omega) where omega is large."""
+        if self.contraction is not None:
+            return 1.0
+        assert self.omega is not None, "ef refuses what promises nothing"
+        return 1.0 / (1.0 + self.omega)
+
 
 class AbstractCompressor(Component, ABC):
     """A frozen dataclass: its fields are the hyper-parameters, its state is passed in and handed back."""

@@ -51,11 +51,7 @@ class ErrorFeedback(AbstractCompressor):
             raise PlanError(f"ef({self.inner}): {self.inner} promises no bound that a memory could rely on.")
 
     def damping(self, spec: BucketSpec) -> float:
-        traits = self.inner.traits(spec)
-        if traits.contraction is not None:
-            return 1.0
-        assert traits.omega is not None, "checked when the plan was built"
-        return 1.0 / (1.0 + traits.omega)
+        return self.inner.traits(spec).damping
 
     def traits(self, spec: BucketSpec) -> Traits:
         inner = self.inner.traits(spec)

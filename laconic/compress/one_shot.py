@@ -5,7 +5,8 @@
              everyone applies D(C(q_r)), its owner too, or replicas drift;  E_r <- q_r - D(C(q_r))
 
 The second error E is kept only inside an error memory (DoubleSqueeze, Tang et al., ICML 2019,
-arXiv:1905.05957); without one an owner keeps nothing, as the user asked.
+arXiv:1905.05957); without one an owner keeps nothing, as the user asked. Like the memory around it, E needs a
+contraction: where C is none, everyone applies d D(C(q_r)) and E_r <- q_r - d D(C(q_r)), d = 1/(1 + omega).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
 
 class Owned(NamedTuple):
     error: Tensor  # E of my chunk; empty where nothing is remembered
+    damping: Tensor  # d, a float on the CPU; every rank's, also where its own chunk is empty
 
 
 class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
@@ -46,23 +48,25 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Owned:
         deals = seat.router.route(self.sparse, seat.world) is Route.DEAL
         start, stop = chunks(spec.numel, seat.world, self.align)[seat.rank]
-        size = stop - start if deals and remember else 0
-        return Owned(torch.zeros(size, device=seat.device))
+        remembers = deals and remember
+        size = stop - start if remembers else 0
+        damping = self.traits(spec).damping if remembers else 1.0
+        return Owned(torch.zeros(size, device=seat.device), torch.tensor(damping))
 
     async def exchange(self, x: Tensor, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
         x32 = as_float32(x)
         if turn.seat.router.route(self.sparse, turn.world) is Route.GATHER:
             mean, sent, error = *await self._gather(x32, spec, turn), state.error
         else:
-            mean, sent, error = await self._deal(x32, state.error, spec, turn)
-        return Exchanged(mean.to(x.dtype), sent.to(x.dtype), Owned(error))
+            mean, sent, error = await self._deal(x32, state, spec, turn)
+        return Exchanged(mean.to(x.dtype), sent.to(x.dtype), Owned(error, state.damping))
 
     async def _gather(self, x: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor]:
         desk = _Desk(self, spec, turn)
         messages = await Gather(desk.write(x, salt=0))
         return desk.average(messages, x), desk.read(messages[turn.rank], x.numel(), salt=0)
 
-    async def _deal(self, x: Tensor, error: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor, Tensor]:
+    async def _deal(self, x: Tensor, state: Owned, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor, Tensor]:
         desk, n = _Desk(self, spec, turn), turn.world
         cuts = chunks(x.numel(), n, self.align)
         mine = [desk.write(x[a:b], salt=r) for r, (a, b) in enumerate(cuts)]
@@ -70,13 +74,15 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         received = await Deal(tuple(mine))
         a, b = cuts[turn.rank]
         q = desk.average(received, x[a:b], salt=turn.rank)
-        if error.numel():
-            q += error
+        if state.error.numel():
+            q += state.error
         again = desk.write(q, salt=n + turn.rank)
         lengths = tuple(self.message_bytes(b - a) for a, b in cuts)
         replies = await Gather(again, lengths)
         said = [desk.read(m, b - a, salt=n + r) for r, (m, (a, b)) in enumerate(zip(replies, cuts, strict=True))]
-        left = q - said[turn.rank] if error.numel() else error
+        if (damping := float(state.damping)) != 1.0:
+            said = [chunk * damping for chunk in said]
+        left = q - said[turn.rank] if state.error.numel() else state.error
         return torch.cat(said), torch.cat(sent), left
 
 
