@@ -3,19 +3,20 @@
     p = e + x;   say C(p);   e <- p - C(p)            so   sum of what was sent + e = sum of all x
 
 Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019, arXiv:1901.09847. The memory is in the units of x
-(gradients, before the learning rate). C must be a contraction: an unbiased compressor with omega >= 1 is
-damped to C / (1 + omega), which is one (Stich, Karimireddy, arXiv:1909.05350); undamped its memory explodes.
+(gradients, before the learning rate) and at least float32: in half precision small updates would vanish in it. C
+must be a contraction: an unbiased compressor with omega >= 1 is damped to C / (1 + omega), which is one (Stich,
+Karimireddy, arXiv:1909.05350); undamped its memory explodes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, Traits
+from laconic.compress.base import AbstractCompressor, Traits, back_to
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -67,16 +68,23 @@ class ErrorFeedback(AbstractCompressor):
         )
 
     def payload_bits(self, spec: BucketSpec) -> int:
-        return self.inner.payload_bits(spec)
+        return self.inner.payload_bits(_wide(spec))
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Memory:
-        residual = torch.zeros(spec.numel, dtype=spec.dtype, device=seat.device)
-        return Memory(residual, self.inner.init(spec, seat, remember=True))
+        wide = _wide(spec)
+        residual = torch.zeros(wide.numel, dtype=wide.dtype, device=seat.device)
+        return Memory(residual, self.inner.init(wide, seat, remember=True))
 
     async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
         p = state.residual + x
-        out = await self.inner.exchange(p, state.inner, spec, turn)
+        out = await self.inner.exchange(p, state.inner, _wide(spec), turn)
         damping = self.damping(spec)
         mean = out.mean if damping == 1.0 else out.mean * damping
         sent = out.sent if damping == 1.0 else out.sent * damping
-        return Exchanged(mean, sent, Memory(p - sent, out.state))
+        memory = Memory(p - sent, out.state)
+        return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), memory)
+
+
+def _wide(spec: BucketSpec) -> BucketSpec:
+    dtype = torch.promote_types(spec.dtype, torch.float32)
+    return spec if dtype == spec.dtype else replace(spec, dtype=dtype)
