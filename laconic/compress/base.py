@@ -142,12 +142,20 @@ class AbstractSelector(ABC):
         """Kept values are multiplied by this."""
 
 
+def clip(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """x as another type; what is beyond its range (or was scaled beyond x's own) is clipped, not infinite."""
+    top = min(torch.finfo(dtype).max, torch.finfo(x.dtype).max)
+    return x.clamp(-top, top).to(dtype)
+
+
 def as_float32(x: Tensor) -> Tensor:
-    """Lossy codecs work in float32; doubles beyond its range are clipped, not made infinite."""
-    if x.dtype == torch.float64:
-        top = torch.finfo(torch.float32).max
-        return x.clamp(-top, top).to(torch.float32)
-    return x.to(torch.float32)
+    """Lossy codecs work in float32."""
+    return clip(x, torch.float32) if x.dtype == torch.float64 else x.to(torch.float32)
+
+
+def back_to(dtype: torch.dtype, x: Tensor) -> Tensor:
+    """A finite result in the bucket's own type."""
+    return x if x.dtype == dtype else clip(x, dtype)
 
 
 def kept(ratio: float, numel: int) -> int:

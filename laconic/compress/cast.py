@@ -36,7 +36,7 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         half = self._cast(x)
-        sent = half.to(x.dtype)
+        sent = half.to(x.dtype, copy=True)  # half is given away
         return Exchanged((await Mean(half)).to(x.dtype), sent, state)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
@@ -49,7 +49,10 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
         return parts[0].to(torch.float32)
 
     def _cast(self, x: Tensor) -> Tensor:
-        return x.clone() if x.dtype == self.half else x.clamp(-self.top, self.top).to(self.half)
+        if x.dtype == self.half:
+            return x.clone()
+        top = min(self.top, torch.finfo(x.dtype).max)
+        return x.clamp(-top, top).to(self.half)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Traits
+from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Traits, clip
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices
 from laconic.core.bucket import BucketSpec, one_tensor
@@ -77,7 +77,7 @@ class Chain(AbstractOneShot):
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
         at = self._selector.select(x, draw)
-        aux, parts = self._codec.encode(x[at] * self._selector.scale(x.numel()), draw)
+        aux, parts = self._codec.encode(clip(x[at] * self._selector.scale(x.numel()), x.dtype), draw)
         assert aux == 0, "a values codec has a size that follows from the number of values"
         return at.numel(), ((at.to(torch.int32),) if self._selector.travels else ()) + parts
 

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, as_float32
+from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, as_float32, back_to
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
@@ -59,7 +59,7 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
             mean, sent, error = *await self._gather(x32, spec, turn), state.error
         else:
             mean, sent, error = await self._deal(x32, state, spec, turn)
-        return Exchanged(mean.to(x.dtype), sent.to(x.dtype), Owned(error, state.damping))
+        return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), Owned(error, state.damping))
 
     async def _gather(self, x: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor]:
         desk = _Desk(self, spec, turn)

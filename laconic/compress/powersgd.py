@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32
+from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to
 from laconic.core.bucket import BucketSpec, Shape, flatten
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Mean, Seat, Turn
@@ -97,7 +97,7 @@ class PowerSGD(AbstractCompressor):
                     pieces.append(p @ q.T)
                 else:
                     pieces.append(next(plain))
-            return flatten(pieces, x).to(x.dtype)
+            return back_to(x.dtype, flatten(pieces, x))
 
         mean = rebuild(mean_q, averaged[len(first) :])
         return Exchanged(mean, rebuild(own_q, dense), WarmStart(tuple(q.clone() for q in mean_q)))

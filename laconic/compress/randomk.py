@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, Traits, as_float32, kept
+from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, Traits, as_float32, clip, kept
 from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Mean, Turn
@@ -53,6 +53,6 @@ class RandomK(AbstractCompressor, AbstractSelector):
         at = self.select(x, Draw(turn.own(spec), turn.shared(spec)))
         scale = self.scale(spec.numel)
         values = as_float32(x[at])
-        sent = x.new_zeros(spec.numel).index_copy_(0, at, (values * scale).to(x.dtype))
+        sent = x.new_zeros(spec.numel).index_copy_(0, at, clip(values * scale, x.dtype))
         mean = await Mean(values)
-        return Exchanged(x.new_zeros(spec.numel).index_copy_(0, at, (mean * scale).to(x.dtype)), sent, state)
+        return Exchanged(x.new_zeros(spec.numel).index_copy_(0, at, clip(mean * scale, x.dtype)), sent, state)
