@@ -90,14 +90,18 @@ async def _jointly(*programs: Exchange) -> list[Exchanged]:
     """Run exchanges side by side: what they ask in the same round is asked together."""
     done: dict[int, Exchanged] = {}
     answers: dict[int, Any] = dict.fromkeys(range(len(programs)))
-    while len(done) < len(programs):
-        asks: dict[int, Request] = {}
-        for i, answer in answers.items():
-            try:
-                asks[i] = programs[i].send(answer)
-            except StopIteration as stop:
-                done[i] = stop.value
-        if asks:
-            replies = await Together(tuple(asks.values()))
-            answers = dict(zip(asks, replies, strict=True))
+    try:
+        while len(done) < len(programs):
+            asks: dict[int, Request] = {}
+            for i, answer in answers.items():
+                try:
+                    asks[i] = programs[i].send(answer)
+                except StopIteration as stop:
+                    done[i] = stop.value
+            if asks:
+                replies = await Together(tuple(asks.values()))
+                answers = dict(zip(asks, replies, strict=True))
+    finally:
+        for program in programs:
+            program.close()  # one that never started would complain when collected
     return [done[i] for i in range(len(programs))]

@@ -21,17 +21,21 @@ def lockstep(programs: Sequence[Exchange], links: Sequence[Link] | None = None) 
     links = links or [Link() for _ in programs]
     done: dict[int, Exchanged] = {}
     answers: list[Any] = [None] * len(programs)
-    while True:
-        asks: list[Request] = []
-        for rank, (program, answer) in enumerate(zip(programs, answers, strict=True)):
-            try:
-                asks.append(program.send(answer))
-            except StopIteration as stop:
-                done[rank] = stop.value
-        if not asks:
-            return [done[rank] for rank in range(len(programs))]
-        assert len(asks) == len(programs), "ranks disagree on the number of rounds"
-        answers = answer_all(asks, links)
+    try:
+        while True:
+            asks: list[Request] = []
+            for rank, (program, answer) in enumerate(zip(programs, answers, strict=True)):
+                try:
+                    asks.append(program.send(answer))
+                except StopIteration as stop:
+                    done[rank] = stop.value
+            if not asks:
+                return [done[rank] for rank in range(len(programs))]
+            assert len(asks) == len(programs), "ranks disagree on the number of rounds"
+            answers = answer_all(asks, links)
+    finally:
+        for program in programs:
+            program.close()
 
 
 def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
@@ -71,4 +75,4 @@ def _mean(tensors: list[Tensor], links: Sequence[Link]) -> list[Tensor]:
         total += t * (1.0 / n)
     for link in links:
         link.all_reduce(total.nbytes, n)
-    return [total.clone() for _ in tensors]
+    return [t.copy_(total) for t in tensors]  # in place, as torch.distributed does: they were given away
