@@ -1,0 +1,38 @@
+"""Replicas agree bit for bit after every synchronous exchange."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from laconic.compress import AbstractCompressor
+from tests.laws import broken
+from tests.laws.world import WORLDS, World, over_the_zoo, routes
+from tests.zoo import Entry
+
+
+def check_replicas_agree(compressor: AbstractCompressor) -> None:
+    for size in WORLDS:
+        for route in routes(compressor):
+            world = World(compressor, size, route)
+            for step in range(2):
+                first, *others = world.exchange(world.inputs(step), step)
+                for rank, other in enumerate(others, 1):
+                    assert torch.equal(first.mean, other.mean), (
+                        f"{compressor}: rank {rank} of {size} differs from rank 0 ({route}, step {step})"
+                    )
+
+
+@over_the_zoo
+def test_replicas_agree_bit_for_bit(entry: Entry):
+    check_replicas_agree(entry.compressor)
+
+
+def test_the_law_catches_an_owner_that_keeps_its_exact_chunk():
+    with pytest.raises(AssertionError, match="differs from rank 0"):
+        check_replicas_agree(broken.OwnerKeepsExact())
+
+
+def test_the_law_catches_ranks_that_draw_different_elements():
+    with pytest.raises(AssertionError, match="differs from rank 0"):
+        check_replicas_agree(broken.OwnRandomK())

@@ -1,0 +1,156 @@
+"""Error feedback conserves: what was sent + what is remembered = everything that came in.
+
+    each rank      sum of sent_i + residual_i = sum of x_i
+    all of them    sum of applied + mean of residual_i + d E = sum of mean x_i
+
+E is what owners of chunks still owe (deal route), d the damping of the memory around them. And a
+memory stays bounded: it is no use to conserve an error that grows without end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from laconic.compress import AbstractCompressor, ByShape, ErrorFeedback, RandomK, TopK
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.core.bucket import BucketSpec, flatten
+from tests.laws import broken
+from tests.laws.world import World, routes
+from tests.zoo import BUCKET, ZOO, Entry
+
+STEPS = 5
+REMEMBERING = [e for e in ZOO if e.compressor.traits(BUCKET).remembers]
+over_memories = pytest.mark.parametrize("entry", REMEMBERING, ids=str)
+
+
+def remembered(compressor: AbstractCompressor, state: Any, spec: BucketSpec) -> Tensor:
+    """A rank's residual; NaN for elements nobody remembers anything about."""
+    match compressor:
+        case ErrorFeedback():
+            return state.residual.double()
+        case ByShape():
+            return _merged(
+                spec,
+                compressor,
+                lambda inner, sub, slot: remembered(inner, getattr(state, slot), sub),
+            )
+        case _:
+            return torch.full((spec.numel,), torch.nan, dtype=torch.float64)
+
+
+def owed(compressor: AbstractCompressor, states: Sequence[Any], spec: BucketSpec) -> Tensor:
+    """What owners have averaged but not said yet, over the whole bucket."""
+    match compressor:
+        case ErrorFeedback():
+            inner = [s.inner for s in states]
+            return compressor.damping(spec) * owed(compressor.inner, inner, spec)
+        case ByShape():
+            return _merged(
+                spec,
+                compressor,
+                lambda inner, sub, slot: owed(inner, [getattr(s, slot) for s in states], sub),
+            )
+        case AbstractOneShot():
+            errors = torch.cat([s.error for s in states]).double()
+            return errors if errors.numel() else torch.zeros(spec.numel, dtype=torch.float64)
+        case _:
+            return torch.zeros(spec.numel, dtype=torch.float64)
+
+
+def _merged(spec: BucketSpec, by_shape: ByShape, of: Any) -> Tensor:
+    at, big, small = by_shape._split(spec)
+    bigs = iter(big.views(of(by_shape.matrices, big, "matrices")))
+    smalls = iter(small.views(of(by_shape.rest, small, "rest")))
+    pieces = [next(bigs) if i in at else next(smalls) for i in range(len(spec.shapes))]
+    return flatten(pieces, torch.empty(0, dtype=torch.float64))
+
+
+def check_nothing_is_lost(
+    compressor: AbstractCompressor, size: int, route: str, dtype: torch.dtype = torch.float32
+) -> None:
+    spec = replace(BUCKET, dtype=dtype)
+    world = World(compressor, size, route, spec)
+    came, sent = torch.zeros(2, size, spec.numel, dtype=torch.float64)
+    applied = torch.zeros(spec.numel, dtype=torch.float64)
+    for step in range(STEPS):
+        xs = world.inputs(step)
+        out = world.exchange(xs, step)
+        came += torch.stack(xs).double()
+        sent += torch.stack([o.sent.double() for o in out])
+        applied += out[0].mean.double()
+    memory = torch.stack([remembered(compressor, s, spec) for s in world.states])
+    # A few roundings of the memory's type a step; the mean itself is made in float32 (or less).
+    scale = float(torch.cat([came, sent]).abs().max()) * STEPS
+    tolerance = 4 * torch.finfo(dtype).eps * scale
+    known = ~memory[0].isnan()
+    assert known.any(), f"{compressor} claims to remember but has no residual"
+    kept = (sent + memory - came).abs()[:, known].max()
+    assert kept <= tolerance, f"{compressor}: a rank of {size} lost {float(kept):.3g} ({route})"
+    total = applied + memory.mean(0) + owed(compressor, world.states, spec) - came.mean(0)
+    lost = total.abs()[known].max()
+    mean_tolerance = 4 * 2.0**-10 * scale if _half(compressor) else 8 * 2.0**-23 * scale
+    assert lost <= mean_tolerance, f"{compressor}: the world of {size} lost {float(lost):.3g} ({route})"
+
+
+def _half(compressor: AbstractCompressor) -> bool:
+    return "fp16" in str(compressor) or "bf16" in str(compressor)
+
+
+def check_memory_is_bounded(compressor: AbstractCompressor) -> None:
+    """Twice as many steps may double what is remembered (no promised contraction), not square it."""
+    for route in routes(compressor):
+        world, sizes = World(compressor, 3, route), []
+        for step in range(40):
+            world.exchange(world.inputs(step), step)
+            if step in (19, 39):
+                memory = remembered(compressor, world.states[0], BUCKET).nan_to_num()
+                debt = owed(compressor, world.states, BUCKET)
+                sizes.append(float(memory.norm() + debt.norm()))
+        half, full = sizes
+        assert full <= 3 * half + 10, (
+            f"{compressor}: the memory grew from {half:.3g} to {full:.3g} in 20 steps ({route})"
+        )
+
+
+@over_memories
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_nothing_is_lost(entry: Entry, size: int):
+    for route in routes(entry.compressor):
+        check_nothing_is_lost(entry.compressor, size, route)
+
+
+@over_memories
+def test_nothing_is_lost_in_double_precision(entry: Entry):
+    for route in routes(entry.compressor):
+        check_nothing_is_lost(entry.compressor, 2, route, torch.float64)
+
+
+@over_memories
+def test_the_memory_stays_bounded(entry: Entry):
+    check_memory_is_bounded(entry.compressor)
+
+
+def test_the_law_catches_a_residual_that_forgets():
+    with pytest.raises(AssertionError, match="lost"):
+        check_nothing_is_lost(broken.Forgets(TopK(0.1)), 2, "gather")
+
+
+def test_the_law_catches_an_owner_that_forgets():
+    with pytest.raises(AssertionError, match="the world of 3 lost"):
+        check_nothing_is_lost(ErrorFeedback(broken.OwnerForgets()), 3, "deal")
+
+
+def test_the_law_catches_a_compressor_that_says_it_sent_everything():
+    with pytest.raises(AssertionError, match="lost"):
+        check_nothing_is_lost(ErrorFeedback(broken.SaysItSentAll(0.1)), 2, "gather")
+
+
+def test_the_law_catches_a_memory_that_explodes():
+    with pytest.raises(AssertionError, match="the memory grew"):
+        check_memory_is_bounded(broken.Explodes(RandomK(0.1)))

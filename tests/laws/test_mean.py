@@ -1,0 +1,62 @@
+"""The mean of what was sent is the mean that comes back; among any number of ranks, never a sum.
+
+On the deal route an owner writes the mean a second time; what must hold there is in
+`test_bias_and_variance.py` (the second rounding obeys the declared bound) and in
+`test_conservation.py` (inside an error memory nothing is lost).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from laconic.compress import AbstractCompressor
+from laconic.core.bucket import BucketSpec
+from tests.laws import broken
+from tests.laws.world import WORLDS, World, over_the_zoo
+from tests.zoo import BUCKET, Entry
+
+
+def check_mean_of_sent(
+    compressor: AbstractCompressor, roundoff: float = 2.0**-24, spec: BucketSpec = BUCKET
+) -> None:
+    for size in WORLDS:
+        world = World(compressor, size, "gather", spec)
+        for step in range(2):
+            out = world.exchange(world.inputs(step), step)
+            sent = torch.stack([o.sent.double() for o in out])
+            # One rounding for each addend, and those of products with short rows (PowerSGD).
+            tolerance = (size + 24) * roundoff * float(sent.abs().max())
+            worst = float((out[0].mean.double() - sent.mean(0)).abs().max())
+            assert worst <= tolerance, f"{compressor}: off by {worst:.3g} among {size} (step {step})"
+            own = {tuple(o.sent.tolist()) for o in out}
+            assert len(own) == size, f"{compressor}: ranks with different inputs report the same as sent"
+
+
+@over_the_zoo
+def test_the_mean_is_the_mean_of_what_was_sent(entry: Entry):
+    check_mean_of_sent(entry.compressor, entry.roundoff)
+
+
+@over_the_zoo
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_it_is_so_for_other_types_than_float32(entry: Entry, dtype: torch.dtype):
+    spec = replace(BUCKET, dtype=dtype)
+    check_mean_of_sent(entry.compressor, max(entry.roundoff, torch.finfo(dtype).eps), spec)
+
+
+def test_the_law_catches_a_sum():
+    with pytest.raises(AssertionError, match="off by"):
+        check_mean_of_sent(broken.SumNotMean())
+
+
+def test_the_law_catches_one_that_reports_the_mean_as_its_own():
+    with pytest.raises(AssertionError, match="report the same as sent"):
+        check_mean_of_sent(broken.ReportsTheMean())
+
+
+def test_the_law_catches_one_that_reports_its_input_as_sent():
+    with pytest.raises(AssertionError, match="off by"):
+        check_mean_of_sent(broken.SaysItSentAll())

@@ -1,0 +1,235 @@
+"""Every compressor there is, in several settings: what the laws of `tests/laws` are checked on.
+
+Adding an algorithm = its file + one line here: an instance, and a vector that it can say exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from laconic.compress import (
+    QSGD,
+    AbstractCompressor,
+    Bf16,
+    ByShape,
+    ErrorFeedback,
+    Fp16,
+    Identity,
+    PowerSGD,
+    RandomK,
+    Sign,
+    TopK,
+)
+from laconic.compress.base import kept
+from laconic.compress.one_shot import chunks
+from laconic.core import rng
+from laconic.core.bucket import BucketSpec, flatten
+from laconic.core.exchange import Route
+
+SEED, STEP = 11, 5  # of the exchange in which exact things must come back exactly
+
+# Matrices that shrink and one that does not, vectors, a scalar; no length is a multiple of 8.
+BUCKET = BucketSpec(
+    3, ("fc.weight", "fc.bias", "gain", "conv.weight"), ((24, 20), (13,), (), (3, 2, 2))
+)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How many elements stand in each message of a vector: one, or one a rank."""
+
+    world: int
+    route: Route
+
+    def __call__(self, numel: int, align: int) -> list[int]:
+        if self.route is Route.GATHER:
+            return [numel]
+        return [stop - start for start, stop in chunks(numel, self.world, align)]
+
+
+Exact = Callable[[BucketSpec, Cut], Tensor]
+
+
+@dataclass(frozen=True)
+class Entry:
+    compressor: AbstractCompressor
+    exact: Exact  # a vector that is said without loss
+    roundoff: float = 2.0**-24  # of the type that is averaged on the wire
+    top: float = 3e38  # largest magnitude that stays finite
+
+    def __str__(self) -> str:
+        return str(self.compressor)
+
+
+def noise(numel: int, salt: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Repeatable N(0, 1) that does not touch torch's generator."""
+    return rng.Stream(rng.fold(2024, salt)).normal(numel).to(dtype)
+
+
+def _signs(numel: int, salt: int) -> Tensor:
+    return noise(numel, salt).ge(0).to(torch.float32) * 2 - 1
+
+
+def anything(spec: BucketSpec, cut: Cut) -> Tensor:
+    return noise(spec.numel, 1)
+
+
+def nothing(spec: BucketSpec, cut: Cut) -> Tensor:
+    """Scaled random sparsification is right on average; only zero is right every time."""
+    return torch.zeros(spec.numel)
+
+
+def integers(spec: BucketSpec, cut: Cut) -> Tensor:
+    return (noise(spec.numel, 2) * 20).round()
+
+
+def low_rank(rank: int) -> Exact:
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        def tensor(shape: tuple[int, ...], i: int) -> Tensor:
+            if len(shape) < 2:
+                return noise(math.prod(shape), 10 + i)
+            rows, columns = shape[0], math.prod(shape[1:])
+            left, right = noise(rows * rank, 20 + i), noise(columns * rank, 30 + i)
+            return left.view(rows, rank) @ right.view(rank, -1)
+
+        tensors = [tensor(shape, i) for i, shape in enumerate(spec.shapes)]
+        return flatten(tensors, torch.empty(0))
+
+    return build
+
+
+def grid(bits: int, block: int) -> Exact:
+    """Whole multiples of M/s in every block, with one element that makes M the block's scale."""
+    s = 2 ** (bits - 1) - 1
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        x = (noise(spec.numel, 3) * s / 2).round().clamp(-s, s)
+        for start in range(0, spec.numel, block):
+            x[start] = s
+        return x
+
+    return build
+
+
+def spikes(block: int, height: float = 2.0) -> Exact:
+    """One element a block: then the l2 norm is the element itself."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        x = torch.zeros(spec.numel)
+        x[::block] = -height
+        return x
+
+    return build
+
+
+def level(spec: BucketSpec, cut: Cut) -> Tensor:
+    """Every element of one magnitude."""
+    return 0.5 * _signs(spec.numel, 4)
+
+
+def sparse(ratio: float, value: Callable[[int], Tensor] = noise) -> Exact:
+    """As many elements in each message as are kept; the rest is zero."""
+
+    def one(numel: int, salt: int) -> Tensor:
+        k = kept(ratio, numel)
+        at = rng.Stream(rng.fold(77, salt)).choice(numel, k)
+        return torch.zeros(numel).index_copy_(0, at, value(k))
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        return torch.cat([one(n, i) for i, n in enumerate(cut(spec.numel, 1))])
+
+    return build
+
+
+def plus_minus(numel: int) -> Tensor:
+    return 1.5 * _signs(numel, 5)
+
+
+def small_integers(numel: int) -> Tensor:
+    return (noise(numel, 6) * 5).round() + 0.5
+
+
+def drawn(ratio: float) -> Exact:
+    """Nonzero only where the shared randomness of this very step will look."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        stream = rng.shared(SEED, STEP, spec.id, spec.part)
+        at = stream.choice(spec.numel, kept(ratio, spec.numel))
+        return torch.zeros(spec.numel).index_copy_(0, at, noise(at.numel(), 7))
+
+    return build
+
+
+def split(matrices: Exact, rest: Exact) -> Exact:
+    """By shape: each kind of tensor from its own recipe."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        big = [i for i, s in enumerate(spec.shapes) if len(s) >= 2]
+        small = [i for i, s in enumerate(spec.shapes) if len(s) < 2]
+        parts = {}
+        for keep, recipe, part in ((big, matrices, 1), (small, rest, 2)):
+            sub = spec.subset(keep, 2 * spec.part + part)
+            parts |= dict(zip(keep, sub.views(recipe(sub, cut)), strict=True))
+        return flatten([parts[i] for i in range(len(spec.shapes))], torch.empty(0))
+
+    return build
+
+
+_HALF, _BRAIN = 2.0**-11, 2.0**-8
+_PRODUCT = 2.0**-17  # roundings of a row of products, times the condition of a random sketch
+_MATRIX_TOP = 1e36  # products with an orthonormal basis add up a row: 24 elements, and some to spare
+
+ZOO: tuple[Entry, ...] = (
+    Entry(Identity(), anything),
+    Entry(Fp16(), integers, _HALF),
+    Entry(Bf16(), integers, _BRAIN),
+    Entry(TopK(0.01), sparse(0.01)),
+    Entry(TopK(0.1), sparse(0.1)),
+    Entry(TopK(1), anything),
+    Entry(RandomK(0.05), nothing),
+    Entry(RandomK(0.6), nothing),
+    Entry(RandomK(1), anything),
+    *(Entry(QSGD(bits), grid(bits, 256)) for bits in range(2, 9)),
+    Entry(QSGD(4, block=8), grid(4, 8)),
+    Entry(QSGD(3, block=64), grid(3, 64)),
+    Entry(QSGD(4, block=64, norm="l2"), spikes(64)),
+    Entry(QSGD(8, block=2048, norm="l2"), spikes(4096)),
+    Entry(Sign(), level),
+    Entry(Sign(block=8), level),
+    Entry(PowerSGD(1), low_rank(1), _PRODUCT, top=_MATRIX_TOP),
+    Entry(PowerSGD(4), low_rank(4), _PRODUCT, top=_MATRIX_TOP),
+    Entry(PowerSGD(64), anything),
+    Entry(TopK(0.1) | QSGD(4), sparse(0.1, plus_minus)),
+    Entry(TopK(0.1) | Fp16(), sparse(0.1, small_integers)),
+    Entry(TopK(0.05) | Sign(), sparse(0.05, plus_minus)),
+    Entry(RandomK(0.2) | QSGD(4), nothing),
+    Entry(RandomK(0.2) | Bf16(), nothing),
+    Entry(ErrorFeedback(Fp16()), integers, _HALF),
+    Entry(ErrorFeedback(TopK(0.01)), sparse(0.01)),
+    Entry(ErrorFeedback(TopK(0.25)), sparse(0.25)),
+    Entry(ErrorFeedback(Sign()), level),
+    Entry(ErrorFeedback(Sign(block=16)), level),
+    Entry(ErrorFeedback(QSGD(2)), nothing),
+    Entry(ErrorFeedback(QSGD(4)), grid(4, 256)),
+    Entry(ErrorFeedback(QSGD(8, block=64)), grid(8, 64)),
+    Entry(ErrorFeedback(QSGD(4, block=512, norm="l2")), nothing),
+    Entry(ErrorFeedback(RandomK(0.1)), drawn(0.1)),
+    Entry(ErrorFeedback(RandomK(0.8)), nothing),
+    Entry(ErrorFeedback(PowerSGD(1)), low_rank(1), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(PowerSGD(2)), low_rank(2), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(TopK(0.1) | QSGD(4)), sparse(0.1, plus_minus)),
+    Entry(ErrorFeedback(TopK(0.1) | Sign()), sparse(0.1, plus_minus)),
+    Entry(ErrorFeedback(RandomK(0.2) | QSGD(4)), nothing),
+    Entry(ByShape(PowerSGD(2)), split(low_rank(2), anything), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ByShape(PowerSGD(2), rest=QSGD(8)), split(low_rank(2), grid(8, 256)), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ByShape(QSGD(4), rest=TopK(0.5)), split(grid(4, 256), sparse(0.5))),
+    Entry(ByShape(TopK(0.1) | Fp16(), rest=Fp16()), split(sparse(0.1, small_integers), integers), _HALF),
+    Entry(ByShape(ErrorFeedback(TopK(0.1)), rest=Bf16()), split(sparse(0.1), integers), _BRAIN),
+    Entry(ErrorFeedback(ByShape(Sign(), rest=TopK(0.5))), split(level, sparse(0.5))),
+    Entry(ErrorFeedback(ByShape(PowerSGD(1), rest=Identity())), split(low_rank(1), anything), _PRODUCT, top=_MATRIX_TOP),
+)
