@@ -25,6 +25,7 @@ class Grain(Enum):
     ELEMENT = "element"
     BLOCK = "block"
     TENSOR = "tensor"
+    BUCKET = "bucket"
 
 
 @dataclass(frozen=True)

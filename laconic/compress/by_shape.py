@@ -74,8 +74,8 @@ class ByShape(AbstractCompressor):
         matrices = flatten([views[i] for i in at], x)
         rest = flatten([v for i, v in enumerate(views) if i not in set(at)], x)
         a, b = await _jointly(
-            self.matrices.exchange(matrices, state.matrices, big, turn),
-            self.rest.exchange(rest, state.rest, small, turn),
+            _program(self.matrices, matrices, state.matrices, big, turn),
+            _program(self.rest, rest, state.rest, small, turn),
         )
 
         def merge(of_big: Tensor, of_small: Tensor) -> Tensor:
@@ -84,6 +84,15 @@ class ByShape(AbstractCompressor):
             return flatten([next(bigs) if i in chosen else next(smalls) for i in range(len(views))], x)
 
         return Exchanged(merge(a.mean, b.mean), merge(a.sent, b.sent), Both(a.state, b.state))
+
+
+def _program(compressor: AbstractCompressor, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchange:
+    """A bucket without one kind of tensor asks nothing about it."""
+    return compressor.exchange(x, state, spec, turn) if spec.numel else _silent(x, state)
+
+
+async def _silent(x: Tensor, state: Any) -> Exchanged:
+    return Exchanged(x, x, state)
 
 
 async def _jointly(*programs: Exchange) -> list[Exchanged]:

@@ -15,7 +15,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Traits, clip
+from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Grain, Traits, clip
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices
 from laconic.core.bucket import BucketSpec, one_tensor
@@ -64,11 +64,11 @@ class Chain(AbstractOneShot):
         a, b = self.first.traits(spec), self.then.traits(one_tensor(k))
         if a.unbiased and b.unbiased and a.omega is not None and b.omega is not None:
             omega = a.omega * b.omega + a.omega + b.omega
-            return Traits(unbiased=True, omega=omega, delta=None, linear=False)
+            return Traits(unbiased=True, omega=omega, delta=None, linear=False, grain=Grain.BUCKET)
         delta = None
         if a.contraction is not None and b.contraction is not None:
             delta = a.contraction * b.contraction
-        return Traits(unbiased=False, omega=None, delta=delta, linear=False)
+        return Traits(unbiased=False, omega=None, delta=delta, linear=False, grain=Grain.BUCKET)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         k = self._selector.count(numel)

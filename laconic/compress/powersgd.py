@@ -49,7 +49,7 @@ class PowerSGD(AbstractCompressor):
             omega=0.0 if lossless else None,
             delta=1.0 if lossless else 0.0,
             linear=True,
-            rounds=2,
+            rounds=1 if lossless else 2,
             grain=Grain.TENSOR,
         )
 

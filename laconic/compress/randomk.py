@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, Traits, as_float32, clip, kept
+from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, Grain, Traits, as_float32, clip, kept
 from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Mean, Turn
@@ -35,7 +35,7 @@ class RandomK(AbstractCompressor, AbstractSelector):
 
     def traits(self, spec: BucketSpec) -> Traits:
         omega = max(1, spec.numel) / max(1, self.count(spec.numel)) - 1
-        return Traits(unbiased=True, omega=omega, delta=None, linear=True)
+        return Traits(unbiased=True, omega=omega, delta=None, linear=True, grain=Grain.BUCKET)
 
     def payload_bits(self, spec: BucketSpec) -> int:
         return 32 * self.count(spec.numel)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractSelector, Draw, Traits, kept
+from laconic.compress.base import AbstractSelector, Draw, Grain, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices, check_ratio
 from laconic.core.bucket import BucketSpec
@@ -38,7 +38,7 @@ class TopK(AbstractOneShot, AbstractSelector):
 
     def traits(self, spec: BucketSpec) -> Traits:
         delta = self.count(spec.numel) / max(1, spec.numel)
-        return Traits(unbiased=False, omega=None, delta=delta, linear=False)
+        return Traits(unbiased=False, omega=None, delta=delta, linear=False, grain=Grain.BUCKET)
 
     def count(self, numel: int) -> int:
         return kept(self.ratio, numel)
