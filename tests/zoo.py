@@ -34,9 +34,7 @@ from laconic.core.exchange import Route
 SEED, STEP = 11, 5  # of the exchange in which exact things must come back exactly
 
 # Matrices that shrink and one that does not, vectors, a scalar; no length is a multiple of 8.
-BUCKET = BucketSpec(
-    3, ("fc.weight", "fc.bias", "gain", "conv.weight"), ((24, 20), (13,), (), (3, 2, 2))
-)
+BUCKET = BucketSpec(3, ("fc.weight", "fc.bias", "gain", "conv.weight"), ((24, 20), (13,), (), (3, 2, 2)))
 
 
 @dataclass(frozen=True)
@@ -231,5 +229,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(ByShape(TopK(0.1) | Fp16(), rest=Fp16()), split(sparse(0.1, small_integers), integers), _HALF),
     Entry(ByShape(ErrorFeedback(TopK(0.1)), rest=Bf16()), split(sparse(0.1), integers), _BRAIN),
     Entry(ErrorFeedback(ByShape(Sign(), rest=TopK(0.5))), split(level, sparse(0.5))),
-    Entry(ErrorFeedback(ByShape(PowerSGD(1), rest=Identity())), split(low_rank(1), anything), _PRODUCT, top=_MATRIX_TOP),
+    Entry(
+        ErrorFeedback(ByShape(PowerSGD(1), rest=Identity())), split(low_rank(1), anything), _PRODUCT, top=_MATRIX_TOP
+    ),
 )

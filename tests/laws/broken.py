@@ -336,3 +336,11 @@ class ConfusesFlights(Identity):
         self.desk[turn.rank] = x
         mean = await Mean(x.clone())
         return Exchanged(mean, self.desk[turn.rank], state)
+
+
+@dataclass(frozen=True)
+class PicklesItsDefault(TopK):
+    """Comes back from a pickle with its default."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()

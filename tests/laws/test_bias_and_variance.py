@@ -78,9 +78,7 @@ def check_unbiased(x: Tensor, drawn: Tensor, what: str) -> None:
         unit = direction / direction.norm().clamp(min=1e-30)
         along = errors @ unit
         bound = 5 * float(along.std(correction=0)) / math.sqrt(n) + floor * math.sqrt(x.numel())
-        assert abs(float(along.mean())) <= bound, (
-            f"{what}: claims to be unbiased, is off by {float(along.mean()):.3g}"
-        )
+        assert abs(float(along.mean())) <= bound, f"{what}: claims to be unbiased, is off by {float(along.mean()):.3g}"
 
 
 def check_ratio(errors: Tensor, of: Tensor, bound: float, what: str) -> None:
@@ -88,9 +86,7 @@ def check_ratio(errors: Tensor, of: Tensor, bound: float, what: str) -> None:
     ratios = errors.pow(2).sum(1) / of.pow(2).sum(-1).clamp(min=1e-300)
     measured = float(ratios.mean())
     sigma = float(ratios.std(correction=0)) / math.sqrt(len(ratios))
-    assert measured <= bound + 5 * sigma + ROUNDING, (
-        f"{what}: claims at most {bound:.4g}, measured {measured:.4g}"
-    )
+    assert measured <= bound + 5 * sigma + ROUNDING, f"{what}: claims at most {bound:.4g}, measured {measured:.4g}"
 
 
 def check_claims(compressor: AbstractCompressor) -> None:
@@ -137,7 +133,9 @@ def check_noise_is_independent(compressor: AbstractCompressor) -> None:
         all_.append(out[0].mean - x)
     single = float(torch.stack(one).pow(2).sum(1).mean())
     check_ratio(
-        torch.stack(all_).double(), x.double(), 1.2 * single / ranks / float(x.pow(2).sum()),
+        torch.stack(all_).double(),
+        x.double(),
+        1.2 * single / ranks / float(x.pow(2).sum()),
         f"{compressor} among {ranks}",
     )
 

@@ -19,9 +19,7 @@ from tests.laws.world import WORLDS, World, over_the_zoo
 from tests.zoo import BUCKET, Entry
 
 
-def check_mean_of_sent(
-    compressor: AbstractCompressor, roundoff: float = 2.0**-24, spec: BucketSpec = BUCKET
-) -> None:
+def check_mean_of_sent(compressor: AbstractCompressor, roundoff: float = 2.0**-24, spec: BucketSpec = BUCKET) -> None:
     for size in WORLDS:
         world = World(compressor, size, "gather", spec)
         for step in range(2):

@@ -36,9 +36,7 @@ class World:
 
     def __post_init__(self) -> None:
         topology = AllReduce(self.route)
-        self.seats = [
-            Seat(rank, self.size, topology, self.seed, checksum=self.checksum) for rank in range(self.size)
-        ]
+        self.seats = [Seat(rank, self.size, topology, self.seed, checksum=self.checksum) for rank in range(self.size)]
         self.states = [self.compressor.init(self.spec, seat) for seat in self.seats]
         self.links = [Link() for _ in self.seats]
 
@@ -53,9 +51,7 @@ class World:
 
     def inputs(self, step: int = 0) -> list[Tensor]:
         """Every rank's own update of this step."""
-        return [
-            noise(self.spec.numel, 1000 * step + rank, self.spec.dtype) for rank in range(self.size)
-        ]
+        return [noise(self.spec.numel, 1000 * step + rank, self.spec.dtype) for rank in range(self.size)]
 
 
 def routes(compressor: AbstractCompressor, spec: BucketSpec = BUCKET) -> tuple[str, ...]:

@@ -1,0 +1,86 @@
+"""Declared bits are the bytes that are counted on the wire, route by route; bits are packed.
+
+summed on the way   2(n-1)/n S              ring all-reduce
+gather              (n-1) (24 + S)          24: the header of a message
+deal                what is addressed to others, then (n-1) times the longest chunk
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from laconic.compress import QSGD, AbstractCompressor, ByShape, ErrorFeedback
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.core.bucket import BucketSpec, one_tensor
+from tests.laws import broken
+from tests.laws.world import WORLDS, World, over_the_zoo, routes
+from tests.zoo import BUCKET, Entry
+
+HEADER = 24
+
+
+def expected(compressor: AbstractCompressor, spec: BucketSpec, size: int, rank: int, route: str) -> float:
+    """What one rank should send, from the declaration alone."""
+    match compressor:
+        case ErrorFeedback():
+            return expected(compressor.inner, spec, size, rank, route)
+        case ByShape():
+            _, big, small = compressor._split(spec)
+            both = (compressor.matrices, big), (compressor.rest, small)
+            return sum(expected(c, s, size, rank, route) for c, s in both if s.numel)
+        case AbstractOneShot() if route == "deal":
+            lengths = [HEADER + _bytes(compressor, one_tensor(n)) for n in _chunks(spec, size, compressor.align)]
+            return sum(lengths) - lengths[rank] + (size - 1) * max(lengths)
+        case AbstractOneShot():
+            return (size - 1) * (HEADER + _bytes(compressor, spec))
+        case _:
+            return 2 * (size - 1) / size * _bytes(compressor, spec)
+
+
+def _bytes(compressor: AbstractCompressor, spec: BucketSpec) -> float:
+    return compressor.payload_bits(spec) / 8
+
+
+def _chunks(spec: BucketSpec, size: int, align: int) -> list[int]:
+    """Whole blocks, as evenly as they go; the last block may be short."""
+    blocks = math.ceil(spec.numel / align)
+    edges = [min(spec.numel, align * math.floor(blocks * r / size)) for r in range(size)]
+    return [b - a for a, b in zip(edges, [*edges[1:], spec.numel], strict=True)]
+
+
+def check_declared_is_counted(compressor: AbstractCompressor) -> None:
+    for spec in (BUCKET, one_tensor(1000)):
+        for size in WORLDS:
+            for route in routes(compressor, spec):
+                world = World(compressor, size, route, spec)
+                world.exchange(world.inputs())
+                for rank, link in enumerate(world.links):
+                    want = expected(compressor, spec, size, rank, route)
+                    # A ring's share of each average is rounded to whole bytes; there are three at most.
+                    assert abs(link.sent_bytes - want) <= 3, (
+                        f"{compressor}: declared {want:g} bytes, sent {link.sent_bytes} ({route}, {size} ranks)"
+                    )
+
+
+@over_the_zoo
+def test_declared_bits_are_the_bytes_on_the_wire(entry: Entry):
+    check_declared_is_counted(entry.compressor)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 512, 1000, 65536])
+def test_four_bit_qsgd_of_n_elements_is_half_of_n_bytes_and_the_scales(n: int):
+    world = World(QSGD(bits=4), 2, "gather", one_tensor(n))
+    world.exchange(world.inputs())
+    assert world.links[0].sent_bytes == HEADER + math.ceil(n / 2) + 4 * math.ceil(n / 256)
+
+
+@pytest.mark.parametrize("bits", range(2, 9))
+def test_qsgd_needs_exactly_its_bits(bits: int):
+    assert QSGD(bits).payload_bits(one_tensor(1 << 16)) == (1 << 16) * bits + 32 * (1 << 8)
+
+
+def test_the_law_catches_nibbles_sent_as_bytes():
+    with pytest.raises(AssertionError, match="declared"):
+        check_declared_is_counted(broken.UnpackedNibbles())

@@ -1,0 +1,53 @@
+"""Save in the middle, load into a fresh start, continue: bit for bit as if nothing had happened."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+import torch
+
+from laconic.compress import AbstractCompressor
+from laconic.core import state as tree
+from tests.laws import broken
+from tests.laws.world import World, over_the_zoo, routes
+from tests.zoo import Entry
+
+
+def check_resumes(compressor: AbstractCompressor) -> None:
+    for route in routes(compressor):
+        world = World(replace(compressor), 3, route)
+        for step in range(2):
+            world.exchange(world.inputs(step), step)
+        files = [_save(state) for state in world.states]
+        fresh = World(replace(compressor), 3, route)
+        fresh.states = [
+            tree.from_dict(state, torch.load(file, weights_only=True))
+            for state, file in zip(fresh.states, files, strict=True)
+        ]
+        for step in range(2, 4):
+            went_on = world.exchange(world.inputs(step), step)
+            resumed = fresh.exchange(fresh.inputs(step), step)
+            for a, b in zip(went_on, resumed, strict=True):
+                same = torch.equal(a.mean, b.mean) and torch.equal(a.sent, b.sent)
+                assert same and tree.same(a.state, b.state), (
+                    f"{compressor}: step {step} after loading differs from going on ({route})"
+                )
+
+
+def _save(state: object) -> io.BytesIO:
+    file = io.BytesIO()
+    torch.save(tree.to_dict(state), file)
+    file.seek(0)
+    return file
+
+
+@over_the_zoo
+def test_a_saved_run_continues_bit_for_bit(entry: Entry):
+    check_resumes(entry.compressor)
+
+
+def test_the_law_catches_state_that_no_checkpoint_sees():
+    with pytest.raises(AssertionError, match="after loading differs"):
+        check_resumes(broken.HiddenState())
