@@ -185,7 +185,7 @@ class Replica:
 
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self.inventory.check(optimizer)
-        closure = bool(args and args[0]) or bool(kwargs.get("closure"))
+        closure = any(args[1:]) or bool(kwargs.get("closure"))  # args[0] is the optimizer itself
         if self.subject is Subject.GRADIENT:
             if not self._exchanged and not closure:
                 self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part

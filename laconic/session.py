@@ -19,6 +19,7 @@ from torch.distributed.rendezvous import rendezvous
 from laconic.core.errors import PeerError, UsageError
 from laconic.core.exchange import Router, Seat
 from laconic.drive.alone import Alone
+from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
 from laconic.net.link import Link
@@ -42,15 +43,18 @@ class Session:
         try:
             group: dist.ProcessGroup = dist.new_group(timeout=timedelta(seconds=self.timeout_s))
         except RuntimeError as error:
-            raise PeerError(f"Rank {self.rank} could not connect to its peers: {_first_line(error)}.") from error
+            place = Place(0, 0, "laconic.distribute")
+            raise PeerError(self._roster().explain(place, _first_line(error))) from error
         return group
 
     def driver(self, group: dist.ProcessGroup | None, link: Link) -> TorchDist | Alone:
         if group is None:
             return Alone(link)
+        return TorchDist(group, link, self._roster(), debug=self.debug)
+
+    def _roster(self) -> Roster:
         store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
-        roster = Roster(store, self.rank, self.world)
-        return TorchDist(group, link, roster, debug=self.debug)
+        return Roster(store, self.rank, self.world)
 
     def seat(self, router: Router, seed: int) -> Seat:
         return Seat(self.rank, self.world, router, seed, checksum=self.debug)
@@ -63,7 +67,9 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
     (default: LACONIC_TIMEOUT, else 300). A process group made by the user is used as it is, with its own timeout.
     """
     env = os.environ
-    limit = timeout_s if timeout_s is not None else _number(env, "LACONIC_TIMEOUT", DEFAULT_TIMEOUT_S)
+    limit = timeout_s
+    if limit is None:
+        limit = _group_timeout_s() or _number(env, "LACONIC_TIMEOUT", DEFAULT_TIMEOUT_S)
     if not limit > 0:
         raise UsageError(f"A timeout of {limit} s: it must be above 0.")
     if not dist.is_initialized() and "RANK" in env and "WORLD_SIZE" in env:
@@ -77,6 +83,17 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
         timeout_s=limit,
         debug=env.get("LACONIC_DEBUG", "") not in ("", "0"),
     )
+
+
+def _group_timeout_s() -> float | None:
+    """How long the process group that exists already waits."""
+    if not dist.is_initialized():
+        return None
+    world = dist.group.WORLD
+    assert world is not None, "initialized"
+    device = torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
+    patience: timedelta = world._get_backend(device).options._timeout  # noqa: SLF001  (there is no public way)
+    return patience.total_seconds()
 
 
 def _number(env: os._Environ[str], key: str, default: float) -> float:

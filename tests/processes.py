@@ -45,7 +45,7 @@ def run(
     """One outcome a rank, in rank order. What has not answered after `timeout_s` is killed."""
     store = dist.TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch.distributed", "laconic.plan"])
+    context.set_forkserver_preload(["torch._dynamo", "laconic", "pytest", "hypothesis"])
     pipes, processes = [], []
     for rank in range(world):
         ours, theirs = context.Pipe(duplex=False)

@@ -1,0 +1,89 @@
+"""Saved at step 10 and continued equals never stopped, bit for bit; what does not fit is refused before it changes anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import laconic
+from laconic.core.errors import StateError
+from tests.processes import results
+from tests.replica.loops import batches, fit, flat, mlp, sgd
+
+PLANS = [
+    "none",
+    "randomk(0.2)",
+    "qsgd(bits=4)",
+    "ef(topk(0.05))",
+    "ef(sign)",
+    "ef(powersgd(2))",
+    "ef(topk(0.1) | qsgd(bits=4))",
+    "by_shape(ef(powersgd(2)), rest=fp16)",
+    "local(4)",
+    "local(4) / ef(topk(0.1))",
+]
+
+
+def _continued(rank: int, world: int, folder: str) -> dict[str, tuple[Tensor, Tensor]]:
+    laconic.init(timeout_s=30)
+    data = batches(rank, 16)
+    out = {}
+    for number, plan in enumerate(PLANS):
+        file = Path(folder) / f"{number}-{rank}.pt"
+
+        model = mlp(rank)
+        optimizer = sgd(model)
+        replica = laconic.distribute(model, optimizer, plan)
+        fit(model, optimizer, data[:10])
+        saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "replica": replica.state_dict()}
+        torch.save(saved, file)
+        fit(model, optimizer, data[10:])
+        through = flat(model)
+
+        fresh = mlp(rank + 50)
+        optimizer = sgd(fresh)
+        replica = laconic.distribute(fresh, optimizer, plan)
+        loaded = torch.load(file, weights_only=True)
+        fresh.load_state_dict(loaded["model"])
+        optimizer.load_state_dict(loaded["optimizer"])
+        replica.load_state_dict(loaded["replica"])
+        fit(fresh, optimizer, data[10:])
+        out[plan] = (through, flat(fresh))
+    return out
+
+
+def test_a_run_continued_from_a_checkpoint_is_the_run_that_never_stopped(tmp_path: Path) -> None:
+    for out in results(4, _continued, str(tmp_path), timeout_s=110):
+        for plan, (through, continued) in out.items():
+            assert torch.equal(through, continued), plan
+
+
+def _replica(plan: str) -> laconic.Replica:
+    model = mlp(0)
+    replica = laconic.distribute(model, sgd(model), plan)
+    assert isinstance(replica, laconic.Replica)
+    return replica
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"plan": "bsp / x"}, "plan"), ({"world": 8}, "world"), ({"rank": 1}, "rank"), ({"buckets": ""}, "buckets")],
+)
+def test_a_checkpoint_of_another_run_is_refused_by_name(change: dict[str, Any], words: str) -> None:
+    replica = _replica("ef(topk(0.1))")
+    saved = replica.state_dict() | change
+    with pytest.raises(StateError, match=words):
+        replica.load_state_dict(saved)
+
+
+def test_a_checkpoint_with_a_missing_residual_changes_nothing() -> None:
+    replica = _replica("ef(topk(0.1))")
+    saved = replica.state_dict() | {"steps": 7}
+    del saved["state"]["0"]["residual"]
+    with pytest.raises(StateError, match="residual"):
+        replica.load_state_dict(saved)
+    assert replica.steps == 0
