@@ -1,0 +1,51 @@
+"""Fashion-MNIST: a small CNN, or ResNet-18 (11 million parameters), tells ten kinds of clothing apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+import laconic
+from laconic.tasks.cnn import CNN
+from laconic.tasks.evaluate import Score
+from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE, SIDE, load
+from laconic.tasks.loop import Task, train
+from laconic.tasks.options import parser, shared
+from laconic.tasks.resnet import ResNet18
+from laconic.tasks.start import start
+
+MODELS = ("cnn", "resnet18")
+EVAL_BATCH = 250
+DATA_HELP = (
+    f"folder of the four idx files, gzipped or not (default: {DEBIAN_DIR}, of Debian's package {DEBIAN_PACKAGE})"
+)
+
+
+def model(name: str) -> nn.Module:
+    return ResNet18() if name == "resnet18" else CNN(side=SIDE, channels=(32, 64), hidden=96)
+
+
+def metrics(score: Score) -> dict[str, float]:
+    return {"accuracy": score.accuracy, "loss": score.loss}
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    options_of = parser("fashion", __doc__ or "", steps=600, batch=32, lr=0.05, eval_every=120)
+    options_of.add_argument("--model", choices=MODELS, default="cnn", help="(default: %(default)s)")
+    options_of.add_argument("--data", type=Path, metavar="DIR", help=DATA_HELP)
+    parsed = options_of.parse_args(argv)
+    options = shared(parsed)
+    train_images, test_images = load(parsed.data)
+    session = laconic.init()
+    torch.manual_seed(options.seed)
+    net = model(parsed.model)
+    optimizer = torch.optim.SGD(net.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4)
+    task = Task("fashion", parsed.model, net, optimizer, train_images, test_images, EVAL_BATCH, metrics)
+    return train(task, options, session)
+
+
+if __name__ == "__main__":
+    start(main)
