@@ -17,8 +17,8 @@ import torch.distributed as dist
 
 from laconic.cli.loopback import WORLD, all_reduce_fault
 from laconic.cli.machine import cores
+from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE
 
-FASHION_FOLDER = Path("/usr/share/datasets/fashion-mnist")
 FASHION_FILES = (
     "train-images-idx3-ubyte",
     "train-labels-idx1-ubyte",
@@ -98,11 +98,11 @@ def scikit_learn() -> Check:
     return Check("scikit-learn", ok, detail, "pip install scikit-learn (the extra laconic[demo])")
 
 
-def fashion_mnist(folder: Path = FASHION_FOLDER) -> Check:
+def fashion_mnist(folder: Path = DEBIAN_DIR) -> Check:
     """The idx files where Debian puts them, packed or not."""
     found = all((folder / name).is_file() or (folder / f"{name}.gz").is_file() for name in FASHION_FILES)
     detail = str(folder) if found else "needed by the task fashion"
-    install = "apt install dataset-fashion-mnist, or give the task --data FOLDER"
+    install = f"apt install {DEBIAN_PACKAGE}, or give the task --data FOLDER"
     return Check("fashion-mnist", found, detail, install)
 
 
