@@ -1,7 +1,8 @@
 """How a task's module runs as a script: a foreseen error is a sentence, and the job is left in good order.
 
-Without `destroy_process_group` gloo's threads outlive the interpreter and now and then abort the process after its work is
-done ("terminate called without an active exception", pytorch/pytorch#190489); seen in 1 of 12 four-process runs here.
+Without `destroy_process_group` gloo's threads outlive the interpreter and now and then abort the process after its
+work is done ("terminate called without an active exception", pytorch/pytorch#190489); seen in 1 of 12
+four-process runs here.
 """
 
 from __future__ import annotations
