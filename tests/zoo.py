@@ -208,6 +208,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(RandomK(0.2) | QSGD(4), nothing),
     Entry(RandomK(0.2) | Bf16(), nothing),
     Entry(ErrorFeedback(Fp16()), integers, _HALF),
+    Entry(ErrorFeedback(Bf16()), integers, _BRAIN),
     Entry(ErrorFeedback(TopK(0.01)), sparse(0.01)),
     Entry(ErrorFeedback(TopK(0.25)), sparse(0.25)),
     Entry(ErrorFeedback(Sign()), level),

@@ -94,7 +94,7 @@ def check_nothing_is_lost(
     assert kept <= tolerance, f"{compressor}: a rank of {size} lost {float(kept):.3g} ({route})"
     total = applied + memory.mean(0) + owed(compressor, world.states, spec) - came.mean(0)
     lost = total.abs()[known].max()
-    mean_tolerance = 4 * 2.0**-10 * scale if _half(compressor) else 8 * 2.0**-23 * scale
+    mean_tolerance = 4 * 2.0**-8 * scale if _half(compressor) else 8 * 2.0**-23 * scale
     assert lost <= mean_tolerance, f"{compressor}: the world of {size} lost {float(lost):.3g} ({route})"
 
 

@@ -30,10 +30,8 @@ def check_resumes(compressor: AbstractCompressor) -> None:
             went_on = world.exchange(world.inputs(step), step)
             resumed = fresh.exchange(fresh.inputs(step), step)
             for a, b in zip(went_on, resumed, strict=True):
-                same = torch.equal(a.mean, b.mean) and torch.equal(a.sent, b.sent)
-                assert same and tree.same(a.state, b.state), (
-                    f"{compressor}: step {step} after loading differs from going on ({route})"
-                )
+                same = torch.equal(a.mean, b.mean) and torch.equal(a.sent, b.sent) and tree.same(a.state, b.state)
+                assert same, f"{compressor}: step {step} after loading differs from going on ({route})"
 
 
 def _save(state: object) -> io.BytesIO:

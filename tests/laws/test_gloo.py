@@ -1,0 +1,154 @@
+"""Virtual workers and real processes give the same; so do many exchanges in flight and one at a time.
+
+One set of processes serves all compressors. What is gathered or dealt is equal bit for bit; what is
+summed on the way is added up in another order by gloo's ring, so it is equal up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from laconic.compress import AbstractCompressor
+from laconic.core import state as tree
+from laconic.core.bucket import BucketSpec
+from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.drive.base import Place
+from laconic.drive.roster import Roster
+from laconic.drive.torch_dist import TorchDist
+from laconic.net.link import Link
+from laconic.topology import AllReduce
+from tests.laws import broken
+from tests.laws.world import World, routes
+from tests.processes import join, results
+from tests.zoo import BUCKET, SEED, ZOO, Entry, noise
+
+STEPS = 2
+
+
+class Case(NamedTuple):
+    """One compressor on one route; it travels in a bucket of its own."""
+
+    compressor: AbstractCompressor
+    route: str
+    bucket: int
+
+    @property
+    def spec(self) -> BucketSpec:
+        return replace(BUCKET, id=self.bucket)
+
+    def input(self, rank: int, step: int) -> Tensor:
+        return noise(BUCKET.numel, 10_000 * self.bucket + 100 * step + rank)
+
+
+class Told(NamedTuple):
+    """What one rank reports about one exchange."""
+
+    mean: Tensor
+    sent: Tensor
+    state: dict[str, Tensor]
+    nbytes: int
+
+
+def cases(compressors: Sequence[AbstractCompressor]) -> list[Case]:
+    both = [(c, route) for c in compressors for route in routes(c)]
+    return [Case(c, route, i) for i, (c, route) in enumerate(both)]
+
+
+def _process(rank: int, world: int, compressors: Sequence[AbstractCompressor]) -> list[Any]:
+    """[one at a time, all in flight], each a list over steps of a list over cases."""
+    group, link = join(), Link()
+    driver = TorchDist(group, link, Roster(dist.distributed_c10d._get_default_store(), rank, world))
+    every = cases(compressors)
+    return [_run(every, driver, rank, world, flights) for flights in (1, len(every))]
+
+
+def _run(every: Sequence[Case], driver: TorchDist, rank: int, world: int, flights: int) -> list[list[Told]]:
+    seats = [Seat(rank, world, AllReduce(case.route), SEED) for case in every]
+    states = [c.compressor.init(c.spec, seat) for c, seat in zip(every, seats, strict=True)]
+    steps = []
+    for step in range(STEPS):
+        out: list[Exchanged] = []
+        counts: list[int] = []
+        for case, seat, state in zip(every, seats, states, strict=True):
+            turn, before = Turn(seat, step), driver.link.sent_bytes
+            x = case.input(rank, step)
+            program = case.compressor.exchange(x, state, case.spec, turn)
+            driver.launch(Place(step, case.bucket), program)
+            if flights == 1:
+                out += driver.finish()
+            counts.append(driver.link.sent_bytes - before)
+        out += driver.finish()
+        states = [o.state for o in out]
+        told = zip(out, counts, strict=True)
+        steps.append([Told(o.mean, o.sent, tree.to_dict(o.state), n) for o, n in told])
+    return steps
+
+
+def check_lockstep_is_gloo(case: Case, told: Sequence[Sequence[Told]], roundoff: float = 2.0**-24) -> None:
+    """`told`: over ranks, over steps."""
+    size = len(told)
+    world = World(case.compressor, size, case.route, case.spec)
+    linear = case.compressor.traits(case.spec).linear
+    for step in range(STEPS):
+        before = [link.sent_bytes for link in world.links]
+        out = world.exchange([case.input(rank, step) for rank in range(size)], step)
+        for rank, (virtual, real) in enumerate(zip(out, (t[step] for t in told), strict=True)):
+            where = f"{case.compressor} ({case.route}), rank {rank} of {size}, step {step}"
+            assert torch.equal(real.mean, told[0][step].mean), f"{where}: differs from rank 0"
+            for what in ("mean", "sent"):
+                a, b = getattr(virtual, what), getattr(real, what)
+                close = (size + 24) * roundoff * float(a.abs().max()) if linear or roundoff > 2**-24 else 0.0
+                assert (a - b).abs().max() <= close, f"{where}: {what} in processes is not that in lockstep"
+            assert real.state.keys() == tree.to_dict(virtual.state).keys(), f"{where}: other state"
+            counted = world.links[rank].sent_bytes - before[rank]
+            assert counted == real.nbytes, f"{where}: {real.nbytes} bytes, {counted} in lockstep"
+
+
+def check_flights_do_not_mix(case: Case, alone: Sequence[Sequence[Told]], many: Sequence[Sequence[Told]]) -> None:
+    for rank, (one, all_) in enumerate(zip(alone, many, strict=True)):
+        for step, (a, b) in enumerate(zip(one, all_, strict=True)):
+            same = torch.equal(a.mean, b.mean) and torch.equal(a.sent, b.sent)
+            assert same, f"{case.compressor}: rank {rank}, step {step} differs with others in flight"
+            assert a.state.keys() == b.state.keys()
+            assert all(torch.equal(a.state[k], b.state[k]) for k in a.state)
+
+
+def _of_case(told: Sequence[Any], flights: int, index: int) -> list[list[Told]]:
+    return [[step[index] for step in rank[flights]] for rank in told]
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def told(request: pytest.FixtureRequest) -> list[Any]:
+    """Over ranks: what each reports, see `_process`."""
+    return results(request.param, _process, [e.compressor for e in ZOO], timeout_s=110)
+
+
+@pytest.mark.parametrize("entry", ZOO, ids=str)
+def test_processes_and_virtual_workers_agree(entry: Entry, told: list[Any]):
+    for i, case in enumerate(cases([e.compressor for e in ZOO])):
+        if case.compressor is entry.compressor:
+            check_lockstep_is_gloo(case, _of_case(told, 0, i), entry.roundoff)
+
+
+@pytest.mark.parametrize("entry", ZOO, ids=str)
+def test_many_in_flight_give_the_same_as_one_at_a_time(entry: Entry, told: list[Any]):
+    for i, case in enumerate(cases([e.compressor for e in ZOO])):
+        if case.compressor is entry.compressor:
+            check_flights_do_not_mix(case, _of_case(told, 0, i), _of_case(told, 1, i))
+
+
+def test_the_law_catches_what_works_in_one_process_only_and_what_works_alone_only():
+    guilty = [broken.SharesMemory(), broken.ConfusesFlights(), broken.ConfusesFlights()]
+    told = results(2, _process, guilty)
+    shares, confuses, _ = cases(guilty)
+    with pytest.raises(AssertionError, match="not that in lockstep"):
+        check_lockstep_is_gloo(shares, _of_case(told, 0, 0))
+    with pytest.raises(AssertionError, match="differs with others in flight"):
+        check_flights_do_not_mix(confuses, _of_case(told, 0, 1), _of_case(told, 1, 1))
