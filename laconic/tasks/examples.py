@@ -15,6 +15,11 @@ class DataError(LaconicError):
     """A task's data is missing or is not what it should be."""
 
 
+def uint8(data: bytes) -> Tensor:
+    """The bytes as a tensor of its own; torch.frombuffer alone refuses no bytes at all."""
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+
+
 class Examples(Protocol):
     def __len__(self) -> int: ...
 

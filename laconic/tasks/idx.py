@@ -13,10 +13,9 @@ import struct
 import zlib
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
-from laconic.tasks.examples import DataError
+from laconic.tasks.examples import DataError, uint8
 
 GZIP_MAGIC = b"\x1f\x8b"
 UNSIGNED_BYTE = 0x08
@@ -43,7 +42,7 @@ def read_idx(path: Path, dims: int) -> Tensor:
         raise DataError(
             f"{path} {what}: its header says {shape_text} = {expected} bytes of data, it holds {size}. {_ADVICE}"
         )
-    return torch.frombuffer(bytearray(data[start:]), dtype=torch.uint8).reshape(shape)
+    return uint8(data[start:]).reshape(shape)
 
 
 _ADVICE = "Fetch the file again."

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from laconic.core.errors import UsageError
+
 EPOCHS_PER_SEED = 1_000_003  # keeps (seed, epoch) pairs apart
 
 
@@ -21,6 +23,8 @@ def shard(examples: int, epoch: int, *, rank: int, world: int, seed: int) -> Ten
 
 def batches(examples: int, batch: int, *, rank: int, world: int, seed: int) -> Iterator[Tensor]:
     """Endless full batches of indices; a batch may end one epoch and begin the next."""
+    if examples < world:
+        raise UsageError(f"{examples} examples cannot be shared out to {world} workers. Start fewer workers.")
     left, epoch = torch.empty(0, dtype=torch.int64), 0
     while True:
         while len(left) < batch:

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
-from laconic.tasks.examples import DataError
+from laconic.tasks.examples import DataError, uint8
 
 SKIPPED_FOLDERS = frozenset({"site-packages", "dist-packages", "__pycache__", "test", "tests", "idle_test"})
 ONE_HELD_OUT_IN = 10
@@ -60,5 +59,4 @@ def load(root: Path) -> Text:
 
 
 def _joined(root: Path, files: Iterable[Path]) -> Tensor:
-    data = bytearray(b"".join((root / path).read_bytes() + END_OF_FILE for path in files))
-    return torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+    return uint8(b"".join((root / path).read_bytes() + END_OF_FILE for path in files))
