@@ -7,6 +7,7 @@ task writes. The table says what was measured here, also when a plan loses.
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,7 @@ class Row:
 
 def main() -> int:
     """Run the demo; 1 and the run's own last words if a plan failed."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that `finally` runs
     print(f"Training digits on {WORLD} local processes, {STEPS} steps a plan:", flush=True)
     try:
         rows = [measure(plan) for plan in PLANS]
