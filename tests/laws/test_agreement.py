@@ -15,7 +15,7 @@ def check_replicas_agree(compressor: AbstractCompressor) -> None:
     for size in WORLDS:
         for route in routes(compressor):
             world = World(compressor, size, route)
-            for step in range(2):
+            for step in range(2 if size < 8 else 1):
                 first, *others = world.exchange(world.inputs(step), step)
                 for rank, other in enumerate(others, 1):
                     assert torch.equal(first.mean, other.mean), (

@@ -54,13 +54,13 @@ def families() -> Iterator[Family]:
 
 
 def draws(compressor: AbstractCompressor, family: Family) -> Tensor:
-    """What a single rank sends for the same input in DRAWS different steps, one a row."""
+    """What a single rank sends for the same input in different steps, one a row."""
     out = []
     chance = bool(compressor.traits(family.spec).omega)
-    for step in range(DRAWS):
+    for step in range(DRAWS if chance else 25):
         world = World(compressor, 1, "gather", family.spec)  # a fresh memory every time
         out.append(world.exchange([family.x.clone()], step)[0].sent)
-        if step == 29 and not chance and all(torch.equal(out[0], t) for t in out):
+        if step == 4 and not chance and all(torch.equal(out[0], t) for t in out):
             break  # nothing is drawn
     return torch.stack(out).double()
 
@@ -104,7 +104,7 @@ def check_claims(compressor: AbstractCompressor) -> None:
             check_ratio(errors, x, 1 - traits.delta, f"{what}: 1 - delta")
 
 
-def check_second_rounding(compressor: AbstractCompressor, steps: int = 60) -> None:
+def check_second_rounding(compressor: AbstractCompressor, steps: int = 40) -> None:
     """Deal: what an owner writes again obeys the same claims as what was written first."""
     spec = BucketSpec(1, ("w", "b"), ((7, 9), (5,)))
     traits, what = compressor.traits(spec), f"{compressor} dealt among 3"
@@ -141,7 +141,7 @@ def check_noise_is_independent(compressor: AbstractCompressor) -> None:
 
 
 DEALT = [e for e in ZOO if not e.compressor.traits(SMALL).linear and not e.compressor.traits(SMALL).remembers]
-ROUNDED = [e for e in ZOO if isinstance(e.compressor, QSGD)]
+ROUNDED = [QSGD(2), QSGD(4, block=8), QSGD(8), QSGD(4, norm="l2")]
 
 
 @over_the_zoo
@@ -154,9 +154,9 @@ def test_the_second_rounding_is_as_declared(entry: Entry):
     check_second_rounding(entry.compressor)
 
 
-@pytest.mark.parametrize("entry", ROUNDED, ids=str)
-def test_ranks_round_independently(entry: Entry):
-    check_noise_is_independent(entry.compressor)
+@pytest.mark.parametrize("compressor", ROUNDED, ids=str)
+def test_ranks_round_independently(compressor: AbstractCompressor):
+    check_noise_is_independent(compressor)
 
 
 def test_the_law_catches_rounding_without_chance():

@@ -51,8 +51,8 @@ def _chunks(spec: BucketSpec, size: int, align: int) -> list[int]:
 
 
 def check_declared_is_counted(compressor: AbstractCompressor) -> None:
-    for spec in (BUCKET, one_tensor(1000)):
-        for size in WORLDS:
+    for spec, sizes in ((BUCKET, WORLDS), (one_tensor(1000), (3,))):
+        for size in sizes:
             for route in routes(compressor, spec):
                 world = World(compressor, size, route, spec)
                 world.exchange(world.inputs())
