@@ -30,12 +30,17 @@ def bytes_text(n: float) -> str:
     """Decimal units, three significant digits: `bytes_text(67180000) == "67.2 MB"`."""
     for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if abs(n) >= scale:
-            return f"{n / scale:.3g} {unit}"
+            return f"{_three_digits(n / scale)} {unit}"
     return f"{n:.0f} B"
 
 
 def seconds_text(s: float) -> str:
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if abs(s) >= scale:
-            return f"{s / scale:.3g} {unit}"
+            return f"{_three_digits(s / scale)} {unit}"
     return f"{s * 1e6:.2g} us"
+
+
+def _three_digits(x: float) -> str:
+    """Three significant digits, and never an exponent: `1234`, not `1.23e+03`."""
+    return f"{x:.3g}" if abs(x) < 999.5 else f"{x:.0f}"
