@@ -147,20 +147,34 @@ def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str
 
 
 def _convert(hint: Any, node: grammar.Node, text: str, where: str) -> Any:
-    if isinstance(hint, type) and issubclass(hint, Component):
-        return _build(node, text)
-    value: Any = node.value if isinstance(node, grammar.Value) else None
-    if isinstance(node, grammar.Call) and not node.args:
+    if _is_part(hint):
+        value: Any = _build(node, text)
+    elif isinstance(node, grammar.Call) and not node.args:
         value = node.name
+    else:
+        value = node.value if isinstance(node, grammar.Value) else None
+    try:
+        return _fitting(hint, value)
+    except PlanError as error:
+        raise grammar.point(text, node.start, 1, f"{where} {error}") from error
+
+
+def _is_part(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Component)
+
+
+def _fitting(hint: Any, value: Any) -> Any:
+    """The value as a field of this type holds it: 4.0 is a whole number, 1 a share, 1024 a size."""
     if hint is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if hint is float and isinstance(value, int):
         value = float(value)
     if hint is str and isinstance(value, int):
         value = str(value)
-    if not isinstance(value, hint):
-        raise grammar.point(text, node.start, 1, f"{where} wants {_WORDS.get(hint, hint)}, got {value!r}.")
-    return value
+    if isinstance(value, hint):
+        return value
+    wanted = f"a {hint.folder} part" if _is_part(hint) else _WORDS.get(hint, hint)
+    raise PlanError(f"wants {wanted}, got {str(value) if isinstance(value, Component) else repr(value)}.")
 
 
 _WORDS = {int: "a whole number", float: "a number", str: "a word"}
@@ -196,8 +210,11 @@ def _from_dict(value: Any, where: str) -> Any:
     for key, given in args.items():
         if key not in {f.name for f in fields(kind)}:  # type: ignore[arg-type]
             raise PlanError(f"Plan: {kind.name} has no {key!r}.")
-        if isinstance(hints[key], type) and issubclass(hints[key], Component):
-            args[key] = _from_dict(given, f"{where}.{key}")
+        inner = _from_dict(given, f"{where}.{key}") if _is_part(hints[key]) else given
+        try:
+            args[key] = _fitting(hints[key], inner)
+        except PlanError as error:
+            raise PlanError(f"Plan: {where}.{key} {error}") from error
     try:
         return kind(**args)
     except TypeError as error:

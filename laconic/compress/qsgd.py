@@ -39,7 +39,7 @@ class QSGD(AbstractOneShot):
     paper: ClassVar[str] = "alistarh2017qsgd"
 
     def __post_init__(self) -> None:
-        if self.bits not in range(2, 9):
+        if not isinstance(self.bits, int) or self.bits not in range(2, 9):
             raise PlanError(f"qsgd(bits={self.bits!r}): bits must be 2 to 8; for 1 bit use ef(sign).")
         if not isinstance(self.block, int) or self.block < 8 or self.block % 8:
             raise PlanError(f"qsgd(block={self.block!r}): a block is a multiple of 8 elements.")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar
+
+_BARE = re.compile(r"[A-Za-z][A-Za-z0-9_]*|\d+(\.\d+)?[A-Za-z]+|\d+")  # words and sizes
 
 
 class Component:
@@ -41,7 +44,9 @@ def _argument(component: Component, field: Field[Any], position: int) -> str:
 
 
 def value_text(value: object) -> str:
-    """As the plan grammar writes it; floats are exact (`repr`)."""
+    """As the plan grammar writes it; floats are exact (`repr`), strings are quoted where they must be."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
+    if isinstance(value, str) and not _BARE.fullmatch(value):
+        return repr(value)
     return str(value) if isinstance(value, str | Component) else repr(value)
