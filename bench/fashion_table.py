@@ -21,6 +21,7 @@ from launch import run_task
 
 from laconic import Plan
 from laconic.core.units import bytes_text
+from laconic.tasks.fashion import variant
 
 BASE = "none"
 PLANS = (BASE, "ef(topk(0.01))", "ef(sign)", "qsgd(bits=4)", "ef(powersgd(4))", "local(8)")
@@ -36,12 +37,16 @@ class Setting:
     steps: int
     batch: int
     model: str
+    lr: float
+    momentum: float
 
     def holds(self, record: dict[str, Any]) -> bool:
-        return all(record[key] == value for key, value in vars(self).items()) and record["task"] == "fashion"
+        same = all(record[key] == getattr(self, key) for key in ("world", "steps", "batch", "lr"))
+        return same and record["task"] == "fashion" and record["model"] == variant(self.model, self.momentum)
 
     def args(self, seed: int) -> list[str]:
         sizes = ["--steps", str(self.steps), "--batch", str(self.batch), "--model", self.model]
+        sizes += ["--lr", str(self.lr), "--momentum", str(self.momentum)]
         return [*sizes, "--seed", str(seed), "--eval-every", "0"]
 
 
@@ -49,13 +54,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--out", type=Path, default=Path("bench/results/fashion.jsonl"))
     options.add_argument("--seeds", type=int, default=3)
-    options.add_argument("--steps", type=int, default=600)
+    options.add_argument("--steps", type=int, default=800)
     options.add_argument("--batch", type=int, default=32, help="per worker")
     options.add_argument("--world", type=int, default=4)
     options.add_argument("--model", default="cnn")
+    options.add_argument("--lr", type=float, default=0.2)
+    options.add_argument("--momentum", type=float, default=0.0)
     options.add_argument("--plans", nargs="+", default=list(PLANS), help=f"besides {BASE}")
     chosen = options.parse_args()
-    setting = Setting(chosen.world, chosen.steps, chosen.batch, chosen.model)
+    setting = Setting(chosen.world, chosen.steps, chosen.batch, chosen.model, chosen.lr, chosen.momentum)
     plans = [BASE, *(plan for plan in chosen.plans if plan != BASE)]
     records = collect(chosen.out, setting, plans, range(chosen.seeds))
     print(f"\n`python {' '.join(sys.argv)}`\n\n{table(records, plans, chosen.seeds, setting)}")
@@ -82,7 +89,7 @@ def collect(out: Path, setting: Setting, plans: Sequence[str], seeds: range) -> 
 def table(records: dict[tuple[str, int], dict[str, Any]], plans: Sequence[str], seeds: int, setting: Setting) -> str:
     head = (
         f"Fashion-MNIST, {setting.model}, {setting.world} workers x batch {setting.batch}, {setting.steps} steps, "
-        f"{seeds} seeds. Bytes are what one worker sends per step.\n\n"
+        f"SGD lr {setting.lr:g} momentum {setting.momentum:g}, {seeds} seeds. Bytes are what one worker sends per step.\n\n"
         "| plan | test accuracy, mean (min..max) | difference to none | bytes per step | fewer by | holds |\n"
         "|---|---|---|---|---|---|\n"
     )

@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from laconic.compress import AbstractCompressor, Identity
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import UsageError
 from laconic.schedule import AbstractSchedule, Item
 
+SMALL = 1024  # elements
+
 
 class Bucket:
-    def __init__(self, spec: BucketSpec, params: Sequence[nn.Parameter]) -> None:
+    def __init__(self, spec: BucketSpec, params: Sequence[nn.Parameter], compress: AbstractCompressor) -> None:
         self.spec = spec
+        self.compress = compress
         self.params = list(params)
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
         self.launched = False
@@ -83,10 +87,14 @@ class Bucket:
             torch._foreach_copy_(list(self.params), self.spec.views(flat))
 
 
-def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule) -> list[Bucket]:
-    """Fixed before the first step, the same on every rank, in launch order."""
+def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compress: AbstractCompressor) -> list[Bucket]:
+    """Fixed before the first step, the same on every rank, in launch order.
+
+    Where the compressor asks for it, small tensors get buckets of their own and travel dense.
+    """
     names, params = list(trained), list(trained.values())
-    items = [Item(p.nbytes, (p.dtype, p.device)) for p in params]
+    dense = [compress.spares_small and is_small(p) for p in params]
+    items = [Item(p.nbytes, (p.dtype, p.device, small)) for p, small in zip(params, dense, strict=True)]
     return [
         Bucket(
             BucketSpec(
@@ -96,6 +104,11 @@ def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule) -> list
                 params[group[0]].dtype,
             ),
             [params[i] for i in group],
+            Identity() if dense[group[0]] else compress,
         )
         for number, group in enumerate(schedule.cut(items))
     ]
+
+
+def is_small(p: nn.Parameter) -> bool:
+    return p.dim() < 2 or p.numel() < SMALL

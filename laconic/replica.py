@@ -49,8 +49,8 @@ class Replica:
         self.plan = plan
         self.inventory, self.optimizer = inventory, optimizer
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
-        self.buckets = cut(inventory.trained, plan.schedule)
-        self.state = [plan.compress.init(b.spec, self._seat(b)) for b in self.buckets]
+        self.buckets = cut(inventory.trained, plan.schedule, plan.compress)
+        self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
         self.subject = plan.sync.subject
         self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
         self.steps = self.turns = self.since = self.skipped = self.dense_bytes = 0
@@ -117,7 +117,7 @@ class Replica:
             flat.zero_()  # takes part in the collective; the vote will undo the step
         number = bucket.spec.id
         turn = Turn(self._seat(bucket), self.turns)
-        program = self.plan.compress.exchange(flat, self.state[number], bucket.spec, turn)
+        program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
         self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
         bucket.launched, self._next = True, number + 1
 

@@ -78,6 +78,11 @@ class AbstractCompressor(Component, ABC):
     @abstractmethod
     def traits(self, spec: BucketSpec) -> Traits: ...
 
+    @property
+    def spares_small(self) -> bool:
+        """Should biases, norm scales and other small tensors travel dense beside it? They are few and easily hurt."""
+        return False
+
     @abstractmethod
     def payload_bits(self, spec: BucketSpec) -> int:
         """Exact bits one worker needs to say this bucket once, headers apart."""

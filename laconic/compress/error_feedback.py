@@ -67,6 +67,10 @@ class ErrorFeedback(AbstractCompressor):
             remembers=True,
         )
 
+    @property
+    def spares_small(self) -> bool:
+        return self.inner.spares_small
+
     def payload_bits(self, spec: BucketSpec) -> int:
         return self.inner.payload_bits(_wide(spec))
 

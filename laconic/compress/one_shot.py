@@ -39,6 +39,10 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         """Chunks start at multiples of this, so that no block is cut in two."""
         return 1
 
+    @property
+    def spares_small(self) -> bool:
+        return True
+
     def payload_bits(self, spec: BucketSpec) -> int:
         return 8 * self.message_bytes(spec.numel) - 8 * HEADER_BYTES
 

@@ -37,6 +37,10 @@ class RandomK(AbstractCompressor, AbstractSelector):
         omega = max(1, spec.numel) / max(1, self.count(spec.numel)) - 1
         return Traits(unbiased=True, omega=omega, delta=None, linear=True, grain=Grain.BUCKET)
 
+    @property
+    def spares_small(self) -> bool:
+        return True
+
     def payload_bits(self, spec: BucketSpec) -> int:
         return 32 * self.count(spec.numel)
 

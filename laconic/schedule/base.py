@@ -7,6 +7,7 @@ collectives in the same order: gloo gives silently wrong sums otherwise.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -35,17 +36,21 @@ class AbstractSchedule(Component, ABC):
 
 
 def fill(items: Sequence[Item], caps: Sequence[int]) -> list[list[int]]:
-    """Fill buckets from the last item to the first; a bucket closes when it reaches its cap.
+    """Fill buckets from the last item to the first, one open bucket a kind; one closes when it reaches its cap.
 
-    The last cap serves all later buckets. A change of kind also closes a bucket.
+    Each kind goes through the caps by itself, the last one serving all its later buckets. Buckets stand in the order in
+    which they will be full: where their last item stands.
     """
     buckets: list[list[int]] = []
-    size, closed = 0, True
+    opened: dict[Hashable, list[int]] = {}
+    count: Counter[Hashable] = Counter()
     for i in reversed(range(len(items))):
-        if closed or items[buckets[-1][-1]].kind != items[i].kind:
-            buckets.append([])
-            size = 0
-        buckets[-1].append(i)
-        size += items[i].nbytes
-        closed = size >= caps[min(len(buckets), len(caps)) - 1]
-    return buckets
+        kind = items[i].kind
+        if kind not in opened:
+            opened[kind] = []
+            buckets.append(opened[kind])
+        opened[kind].append(i)
+        if sum(items[j].nbytes for j in opened[kind]) >= caps[min(count[kind], len(caps) - 1)]:
+            del opened[kind]
+            count[kind] += 1
+    return sorted(buckets, key=lambda bucket: -bucket[-1])

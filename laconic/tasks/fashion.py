@@ -19,6 +19,7 @@ from laconic.tasks.start import start
 
 MODELS = ("cnn", "resnet18")
 EVAL_BATCH = 250
+MOMENTUM_HELP = "of SGD, after the exchange; with it lower --lr to about 0.05 (default: %(default)s)"
 DATA_HELP = (
     f"folder of the four idx files, gzipped or not (default: {DEBIAN_DIR}, of Debian's package {DEBIAN_PACKAGE})"
 )
@@ -28,13 +29,18 @@ def model(name: str) -> nn.Module:
     return ResNet18() if name == "resnet18" else CNN(side=SIDE, channels=(32, 64), hidden=96)
 
 
+def variant(model: str, momentum: float) -> str:
+    return f"{model} momentum={momentum:g}" if momentum else model
+
+
 def metrics(score: Score) -> dict[str, float]:
     return {"accuracy": score.accuracy, "loss": score.loss}
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:
-    options_of = parser("fashion", __doc__ or "", steps=600, batch=32, lr=0.05, eval_every=120)
+    options_of = parser("fashion", __doc__ or "", steps=600, batch=32, lr=0.2, eval_every=120)
     options_of.add_argument("--model", choices=MODELS, default="cnn", help="(default: %(default)s)")
+    options_of.add_argument("--momentum", type=float, default=0.0, help=MOMENTUM_HELP)
     options_of.add_argument("--data", type=Path, metavar="DIR", help=DATA_HELP)
     parsed = options_of.parse_args(argv)
     options = shared(parsed)
@@ -42,8 +48,17 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     session = laconic.init()
     torch.manual_seed(options.seed)
     net = model(parsed.model)
-    optimizer = torch.optim.SGD(net.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4)
-    task = Task("fashion", parsed.model, net, optimizer, train_images, test_images, EVAL_BATCH, metrics)
+    optimizer = torch.optim.SGD(net.parameters(), lr=options.lr, momentum=parsed.momentum, weight_decay=5e-4)
+    task = Task(
+        "fashion",
+        variant(parsed.model, parsed.momentum),
+        net,
+        optimizer,
+        train_images,
+        test_images,
+        EVAL_BATCH,
+        metrics,
+    )
     return train(task, options, session)
 
 

@@ -1,4 +1,4 @@
-"""Saved at step 10 and continued equals never stopped, bit for bit; what does not fit is refused before it changes anything."""
+"""Saved at step 10 and continued equals never stopped, bit for bit; what does not fit is refused untouched."""
 
 from __future__ import annotations
 
