@@ -89,7 +89,8 @@ def collect(out: Path, setting: Setting, plans: Sequence[str], seeds: range) -> 
 def table(records: dict[tuple[str, int], dict[str, Any]], plans: Sequence[str], seeds: int, setting: Setting) -> str:
     head = (
         f"Fashion-MNIST, {setting.model}, {setting.world} workers x batch {setting.batch}, {setting.steps} steps, "
-        f"SGD lr {setting.lr:g} momentum {setting.momentum:g}, {seeds} seeds. Bytes are what one worker sends per step.\n\n"
+        f"SGD lr {setting.lr:g} momentum {setting.momentum:g}, {seeds} seeds. "
+        "Bytes are what one worker sends per step.\n\n"
         "| plan | test accuracy, mean (min..max) | difference to none | bytes per step | fewer by | holds |\n"
         "|---|---|---|---|---|---|\n"
     )

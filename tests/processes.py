@@ -50,9 +50,7 @@ def run(
     for rank in range(world):
         ours, theirs = context.Pipe(duplex=False)
         variables = _environment(rank, world, store.port) | dict(env or {})
-        process = context.Process(
-            target=_rank, args=(theirs, variables, function, rank, world, args), daemon=True
-        )
+        process = context.Process(target=_rank, args=(theirs, variables, function, rank, world, args), daemon=True)
         process.start()
         theirs.close()
         pipes.append(ours)
@@ -136,8 +134,6 @@ def _collect(pipes: list[Connection], processes: list[Any], timeout_s: float) ->
                 outcomes[rank] = pickle.loads(pipes[rank].recv_bytes())
             except EOFError:
                 processes[rank].join()
-                outcomes[rank] = Outcome(
-                    error=f"the process ended with code {processes[rank].exitcode}"
-                )
+                outcomes[rank] = Outcome(error=f"the process ended with code {processes[rank].exitcode}")
     silent = Outcome(error=f"no answer within {timeout_s:g} s; killed")
     return [outcomes.get(rank, silent) for rank in range(len(pipes))]
