@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import weakref
 from collections import defaultdict
+from dataclasses import replace
 from importlib.metadata import version
 
 import torch
@@ -12,7 +13,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from laconic import baseline, inventory
-from laconic.core.errors import PeerError, UsageError
+from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.base import Place
 from laconic.drive.torch_dist import TorchDist
@@ -44,6 +45,21 @@ def distribute(
     if nonfinite not in ("raise", "skip"):
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
+    try:
+        return _attach(model, optimizer, plan, session, nonfinite, seed)
+    except LaconicError as error:
+        session.note(f"stopped in laconic.distribute: {str(error).splitlines()[0].rstrip('.')}")
+        raise
+
+
+def _attach(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    plan: Plan | str | None,
+    session: Session,
+    nonfinite: str,
+    seed: int,
+) -> Replica | DdpReplica:
     wanted = plan if plan is not None else session.plan or str(Plan())
     other = baseline.parse(wanted) if isinstance(wanted, str) else None
     if other is not None:
@@ -55,12 +71,10 @@ def distribute(
     found = inventory.take(model, optimizer)
 
     link = Link()
-    group = session.new_group()
-    driver = session.driver(group, link)
+    driver = session.driver(session.new_group(), link)
     if isinstance(driver, TorchDist):
-        lines = _description(found, chosen, optimizer, nonfinite, seed)
-        _start_equal(driver, lines, model)
-    seat = session.seat(chosen.topology, seed)
+        _start_equal(driver, _description(found, chosen, optimizer, nonfinite, seed), model)
+    seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
     if isinstance(driver, TorchDist):
         _say_goodbye(replica, driver)
@@ -68,6 +82,9 @@ def distribute(
 
 
 def _refuse_optimizer(optimizer: torch.optim.Optimizer, plan: Plan) -> None:
+    for hook in optimizer._optimizer_step_pre_hooks.values():  # noqa: SLF001  (there is no public way to look)
+        if isinstance(getattr(hook, "__self__", None), Replica):
+            raise UsageError("This optimizer is distributed already. Call close() on its replica first.")
     if isinstance(optimizer, torch.optim.LBFGS) and plan.sync.subject is Subject.GRADIENT:
         raise UsageError(
             "LBFGS decides by its own rank's loss how often to evaluate, so ranks would fall out of step. Use it "
@@ -123,6 +140,3 @@ def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
             driver.roster.note(f"ended after step {gone.steps}")
 
     atexit.register(note)
-
-
-__all__ = ["Session", "distribute"]

@@ -52,6 +52,11 @@ class Session:
             return Alone(link)
         return TorchDist(group, link, self._roster(), debug=self.debug)
 
+    def note(self, text: str) -> None:
+        """Leave word for ranks that will wait for this one in vain."""
+        if dist.is_initialized():
+            self._roster().note(text)
+
     def _roster(self) -> Roster:
         store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
         return Roster(store, self.rank, self.world)

@@ -13,6 +13,7 @@ from laconic.drive.base import Place
 
 _GRACE_S = 2.0
 _POLL_S = 0.05
+_TROUBLE = "trouble"
 
 
 class Roster:
@@ -23,14 +24,16 @@ class Roster:
 
     def note(self, text: str) -> None:
         """Never raises: it is called when things already go wrong."""
-        try:
-            self.store.set(str(self.rank), text)
-        except RuntimeError:  # the store may have died with its host
-            return
+        self._write(str(self.rank), text)
+
+    def trouble(self) -> bool:
+        """Has some rank given up? Then waiting for it is of no use, though nobody I am connected to has died."""
+        return self._read(_TROUBLE) is not None
 
     def explain(self, place: Place, cause: str) -> str:
         """One sentence: what I waited for, and which ranks did not arrive."""
         self.note(f"waited at {place}")
+        self._write(_TROUBLE, str(self.rank))
         notes = self._collect()
         silent = [r for r in range(self.world) if r not in notes]
         told = [f"rank {r} {text}" for r, text in notes.items() if not text.startswith("waited at")]
@@ -48,14 +51,20 @@ class Roster:
         end = time.monotonic() + _GRACE_S
         while len(notes) < self.world and time.monotonic() < end:
             for r in range(self.world):
-                text = self._read(r) if r not in notes else None
+                text = self._read(str(r)) if r not in notes else None
                 if text is not None:
                     notes[r] = text
             time.sleep(_POLL_S)
         return notes
 
-    def _read(self, rank: int) -> str | None:
+    def _write(self, key: str, text: str) -> None:
         try:
-            return self.store.get(str(rank)).decode() if self.store.check([str(rank)]) else None
-        except RuntimeError:  # see note()
+            self.store.set(key, text)
+        except RuntimeError:  # the store may have died with its host
+            return
+
+    def _read(self, key: str) -> str | None:
+        try:
+            return self.store.get(key).decode() if self.store.check([key]) else None
+        except RuntimeError:  # see _write()
             return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.net.link import Link
 
+_LOOK_UP = timedelta(seconds=1)
 _KINDS = (Mean, Gather, Deal, Swap, Together)
 
 
@@ -51,6 +53,7 @@ class TorchDist:
         self.group, self.link, self.roster, self.debug = group, link, roster, debug
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
         self.waited_s = 0.0
+        self._sliced = "nccl" not in dist.get_backend(group)  # where waiting blocks a stream, not this thread
         self._clock = clock or WallClock()
         self._line: deque[_Flight] = deque()
         self._done: dict[Place, Exchanged] = {}
@@ -89,8 +92,21 @@ class TorchDist:
         start = self._clock.now()
         with self._named(flight.place):
             for work in flight.works:
-                work.wait()
+                self._listen(work) if self._sliced else work.wait()
         self.waited_s += self._clock.now() - start
+
+    def _listen(self, work: Any) -> None:
+        """Wait, and look up now and then: only a rank's neighbours on gloo's ring notice that it died."""
+        while True:
+            try:
+                work.wait(_LOOK_UP)
+            except RuntimeError:
+                if work.is_completed():
+                    raise
+                if self.roster.trouble():
+                    raise RuntimeError("another rank has given up") from None
+            else:
+                return
 
     def _named(self, place: Place) -> _Named:
         return _Named(self.roster, place)

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 import laconic
-from laconic.core.errors import MismatchError, PlanError
-from tests.processes import results
+from laconic.core.errors import MismatchError, PlanError, UsageError
+from tests.processes import results, run
 from tests.replica.loops import mlp, sgd
 
 
@@ -60,6 +60,28 @@ def test_every_rank_names_the_odd_one_and_what_differs() -> None:
         for what, words in CASES.items():
             assert out[what].startswith("Rank 2 is not the same program as rank 0"), what
             assert words in out[what]
+
+
+def _one_bad_text(rank: int, world: int) -> None:
+    laconic.init(timeout_s=3)
+    model = mlp(0)
+    laconic.distribute(model, sgd(model), "ef(topkk)" if rank == 1 else "ef(topk(0.01))")
+
+
+def test_the_others_learn_why_a_rank_stopped_before_it_could_compare() -> None:
+    good, bad = run(2, _one_bad_text, timeout_s=30)
+    assert "unknown name 'topkk'" in bad.error
+    assert "rank 1 stopped in laconic.distribute: Plan: unknown name 'topkk'" in good.error
+
+
+def test_distributing_twice_is_refused() -> None:
+    model = mlp(0)
+    optimizer = sgd(model)
+    replica = laconic.distribute(model, optimizer, "none")
+    with pytest.raises(UsageError, match="already"):
+        laconic.distribute(model, optimizer, "none")
+    replica.close()
+    laconic.distribute(model, optimizer, "none")
 
 
 def test_a_bad_plan_text_is_refused_before_anything_is_attached() -> None:
