@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ def run_task(task: str, plan: str, world: int, args: Sequence[str], *, title: st
 
 def _watch(command: Sequence[str], log: Path, title: str, limit_s: float) -> int:
     started = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that `finally` below ends the launched job too
     with log.open("wb") as output:
         # one thread each: there are more workers than cores
         env = os.environ | {"OMP_NUM_THREADS": "1"}
