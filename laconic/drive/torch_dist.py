@@ -60,6 +60,7 @@ class TorchDist:
         self._order: list[Place] = []
 
     def launch(self, place: Place, program: Exchange) -> None:
+        assert place not in self._order, f"{place} is under way already"
         self._order.append(place)
         self._advance(_Flight(place, program, [], lambda: None, -1))
 
