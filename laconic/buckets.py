@@ -12,7 +12,8 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import UsageError
 from laconic.schedule import AbstractSchedule, Item
 
-SMALL = 1024  # elements
+SMALL = 1024  # elements of a matrix
+SMALL_VECTOR = 65536  # biases and norm scales are shorter; longer vectors are worth compressing
 
 
 class Bucket:
@@ -111,4 +112,4 @@ def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compres
 
 
 def is_small(p: nn.Parameter) -> bool:
-    return p.dim() < 2 or p.numel() < SMALL
+    return p.numel() < (SMALL if p.dim() >= 2 else SMALL_VECTOR)

@@ -32,12 +32,17 @@ def pack_state(replica: Replica) -> dict[str, Any]:
 
 def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     """Checks everything before it changes anything."""
+    if not isinstance(saved, dict):
+        raise StateError(f"A checkpoint of a replica is a dict, this is a {type(saved).__name__}.")
     for key, value in _identity(replica).items():
         if saved.get(key) != value:
             raise StateError(
                 f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into "
                 f"the same plan, model and number of workers; to start over, do not load it."
             )
+    missing = {"steps", "turns", "since", "skipped", "state", "anchor"} - saved.keys()
+    if missing or len(saved["state"]) != len(replica.state) or len(saved["anchor"]) != len(replica.anchor):
+        raise StateError(f"The checkpoint is incomplete: {', '.join(sorted(missing)) or 'buckets are missing'}.")
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
     anchor = [tree.from_dict(a, {"": s}) for a, s in zip(replica.anchor, saved["anchor"], strict=True)]
     replica.state, replica.anchor = fresh, anchor

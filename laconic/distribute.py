@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import warnings
 import weakref
 from collections import defaultdict
 from dataclasses import replace
@@ -20,7 +21,7 @@ from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.net.link import Link
 from laconic.plan import Plan
-from laconic.replica import Replica
+from laconic.replica import GradientHook, Replica
 from laconic.session import Session, init
 from laconic.sync import Subject
 
@@ -62,30 +63,48 @@ def _attach(
 ) -> Replica | DdpReplica:
     wanted = plan if plan is not None else session.plan or str(Plan())
     other = baseline.parse(wanted) if isinstance(wanted, str) else None
-    if other is not None:
-        return DdpReplica(model, optimizer, other, session.world)
-    chosen = Plan.parse(wanted) if isinstance(wanted, str) else wanted
-    if not isinstance(chosen, Plan):
+    chosen = other or (Plan.parse(wanted) if isinstance(wanted, str) else wanted)
+    if not isinstance(chosen, Plan | baseline.Baseline):
         raise UsageError(f"plan={plan!r}: it is a laconic.Plan, a text such as 'ef(topk(0.01))', or None.")
-    _refuse_optimizer(optimizer, chosen)
+    _refuse(optimizer, chosen, nonfinite)
     found = inventory.take(model, optimizer)
 
     link = Link()
     driver = session.driver(session.new_group(), link)
     if isinstance(driver, TorchDist):
-        _start_equal(driver, _description(found, chosen, optimizer, nonfinite, seed), model)
+        lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
+        _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+    if isinstance(chosen, baseline.Baseline):
+        return DdpReplica(model, optimizer, chosen, session.world)
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
+    _warn_if_nothing_is_compressed(replica)
+    model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if isinstance(driver, TorchDist):
         _say_goodbye(replica, driver)
     return replica
 
 
-def _refuse_optimizer(optimizer: torch.optim.Optimizer, plan: Plan) -> None:
-    for hook in optimizer._optimizer_step_pre_hooks.values():  # noqa: SLF001  (there is no public way to look)
-        if isinstance(getattr(hook, "__self__", None), Replica):
-            raise UsageError("This optimizer is distributed already. Call close() on its replica first.")
-    if isinstance(optimizer, torch.optim.LBFGS) and plan.sync.subject is Subject.GRADIENT:
+def _warn_if_nothing_is_compressed(replica: Replica) -> None:
+    wanted = replica.plan.compress
+    if all(b.compress != wanted for b in replica.buckets):
+        warnings.warn(
+            f"Every tensor of this model is small and travels dense, so {wanted} has nothing to do.", stacklevel=4
+        )
+
+
+def _refuse(optimizer: torch.optim.Optimizer, plan: Plan | baseline.Baseline, nonfinite: str) -> None:
+    hooks = list(optimizer._optimizer_step_post_hooks.values())  # noqa: SLF001  (there is no public way to look)
+    for group in optimizer.param_groups:
+        for p in group["params"]:
+            hooks += (getattr(p, "_post_accumulate_grad_hooks", None) or {}).values()
+    if any(isinstance(getattr(hook, "__self__", hook), Replica | DdpReplica | GradientHook) for hook in hooks):
+        raise UsageError("This model or optimizer is distributed already. Call close() on its replica first.")
+    subject = Subject.GRADIENT if isinstance(plan, baseline.Baseline) else plan.sync.subject
+    checked = isinstance(plan, Plan) and subject is not Subject.NOTHING
+    if not checked and nonfinite != "raise":
+        raise UsageError(f"nonfinite={nonfinite!r} has no effect under {plan}. Leave it out.")
+    if isinstance(optimizer, torch.optim.LBFGS) and subject is Subject.GRADIENT:
         raise UsageError(
             "LBFGS decides by its own rank's loss how often to evaluate, so ranks would fall out of step. Use it "
             "with local(h), or another optimizer."
@@ -93,15 +112,16 @@ def _refuse_optimizer(optimizer: torch.optim.Optimizer, plan: Plan) -> None:
 
 
 def _description(
-    found: inventory.Inventory, plan: Plan, optimizer: torch.optim.Optimizer, nonfinite: str, seed: int
+    found: inventory.Inventory, plan: str, optimizer: torch.optim.Optimizer, options: list[str]
 ) -> list[str]:
+    groups = [len(group["params"]) for group in optimizer.param_groups]
+    rates = [group.get("lr") for group in optimizer.param_groups]
     return [
         f"laconic {version('laconic')}",
         f"torch {torch.__version__}",
         f"plan: {plan}",
-        f"nonfinite: {nonfinite}",
-        f"seed: {seed}",
-        f"optimizer: {type(optimizer).__name__} with {len(optimizer.param_groups)} parameter groups",
+        *options,
+        f"optimizer: {type(optimizer).__name__} with parameter groups of {groups}, learning rates {rates}",
         *found.lines(),
     ]
 
@@ -125,7 +145,8 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
         kinds[t.dtype, t.device].append(t)
     for same in kinds.values():
         flat = torch.cat([t.reshape(-1) for t in same])
-        dist.broadcast(flat, dist.get_global_rank(group, 0), group=group)
+        raw = flat.view(torch.uint8)  # backends do not know every type
+        dist.broadcast(raw, dist.get_global_rank(group, 0), group=group)
         for t, piece in zip(same, flat.split([t.numel() for t in same]), strict=True):
             t.copy_(piece.view_as(t))
 
@@ -138,5 +159,7 @@ def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
         gone = alive()
         if gone is not None:
             driver.roster.note(f"ended after step {gone.steps}")
+            gone.close()
+        driver.close()
 
     atexit.register(note)

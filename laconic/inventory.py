@@ -20,8 +20,15 @@ from laconic.core.errors import UsageError
 class Inventory:
     trained: dict[str, nn.Parameter]
     frozen: dict[str, nn.Parameter]
-    statistics: list[Tensor]  # floating running means and variances of norm layers
+    norms: list[_NormBase]  # layers with running means and variances
+    buffers: dict[str, Tensor]  # as they were when the inventory was taken
     optimizer_count: int
+    dtypes: dict[str, torch.dtype]
+
+    def statistics(self) -> list[Tensor]:
+        """Looked up each time: `model.to(...)` puts new tensors in their place."""
+        pairs = [(norm.running_mean, norm.running_var) for norm in self.norms]
+        return [t for pair in pairs for t in pair if t is not None]
 
     def check(self, optimizer: torch.optim.Optimizer) -> None:
         """Before every step: is this still the model that was distributed?"""
@@ -30,6 +37,9 @@ class Inventory:
                 f"The optimizer now holds {_count(optimizer)} parameters, but {self.optimizer_count} when "
                 f"laconic.distribute was called. Add parameter groups before distributing."
             )
+        for name, p in self.trained.items():
+            if p.dtype != self.dtypes[name]:
+                raise UsageError(f"{name!r} became {p.dtype} after laconic.distribute. Convert the model before it.")
         for name, p in self.frozen.items():
             if p.grad is not None:
                 raise UsageError(
@@ -42,7 +52,8 @@ class Inventory:
         for kind, named in (("parameter", self.trained), ("frozen parameter", self.frozen)):
             for name, p in named.items():
                 yield f"{kind} {name}: {tuple(p.shape)} {str(p.dtype).removeprefix('torch.')} {p.device.type}"
-        yield f"running statistics: {[tuple(t.shape) for t in self.statistics]}"
+        for name, b in self.buffers.items():
+            yield f"buffer {name}: {tuple(b.shape)} {str(b.dtype).removeprefix('torch.')} {b.device.type}"
 
 
 def take(model: nn.Module, optimizer: torch.optim.Optimizer) -> Inventory:
@@ -51,15 +62,10 @@ def take(model: nn.Module, optimizer: torch.optim.Optimizer) -> Inventory:
     if not trained:
         raise UsageError("The model has no parameter that requires a gradient: there is nothing to distribute.")
     _refuse(model, named, optimizer)
-    statistics = [
-        b
-        for module in model.modules()
-        if isinstance(module, _NormBase)
-        for b in (module.running_mean, module.running_var)
-        if b is not None
-    ]
+    norms = [m for m in model.modules() if isinstance(m, _NormBase) and m.running_mean is not None]
     frozen = {n: p for n, p in named.items() if not p.requires_grad}
-    return Inventory(trained, frozen, statistics, _count(optimizer))
+    dtypes = {n: p.dtype for n, p in trained.items()}
+    return Inventory(trained, frozen, norms, dict(model.named_buffers()), _count(optimizer), dtypes)
 
 
 def _refuse(model: nn.Module, named: dict[str, nn.Parameter], optimizer: torch.optim.Optimizer) -> None:

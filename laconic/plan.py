@@ -56,7 +56,7 @@ class Plan:
 
     @classmethod
     def parse(cls, text: str) -> Plan:
-        if not text.strip():
+        if isinstance(text, str) and not text.strip():
             raise PlanError("Plan: the text is empty. Write for example 'ef(topk(0.01))' or 'none'.")
         slots: dict[str, Component] = {}
         for node in grammar.parse(text):
@@ -75,7 +75,7 @@ class Plan:
     def from_json(cls, text: str) -> Plan:
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise PlanError(f"Plan: not JSON: {error}.") from error
         return cls.from_dict(data)
 
@@ -84,9 +84,9 @@ class Plan:
         """From parsed JSON or TOML; slots may also hold plan text."""
         if not isinstance(data, Mapping):
             raise PlanError(f"Plan: expected an object with {', '.join(_slots())}, got {data!r}.")
-        unknown = set(data) - set(_slots())
-        if unknown:
-            raise PlanError(f"Plan: unknown key {min(unknown)!r}.{grammar.near(min(unknown), _slots())}")
+        for key in data:
+            if key not in _slots():
+                raise PlanError(f"Plan: unknown key {key!r}.{grammar.near(str(key), _slots())}")
         return cls(**{slot: _from_dict(value, slot) for slot, value in data.items()})
 
 
@@ -165,18 +165,21 @@ def _is_part(hint: Any) -> bool:
 
 def _fitting(hint: Any, value: Any) -> Any:
     """The value as a field of this type holds it: 4.0 is a whole number, 1 a share, 1024 a size."""
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise PlanError("wants a smaller number.")
     if hint is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     if hint is float and isinstance(value, int):
         value = float(value)
     if hint is str and isinstance(value, int):
         value = str(value)
-    if isinstance(value, hint):
+    if isinstance(value, hint) and not isinstance(value, bool):
         return value
     wanted = f"a {hint.folder} part" if _is_part(hint) else _WORDS.get(hint, hint)
     raise PlanError(f"wants {wanted}, got {str(value) if isinstance(value, Component) else repr(value)}.")
 
 
+_LARGEST = 10**15
 _WORDS = {int: "a whole number", float: "a number", str: "a word"}
 
 
@@ -199,6 +202,8 @@ def _to_dict(part: Component) -> dict[str, Any]:
 
 
 def _from_dict(value: Any, where: str) -> Any:
+    if where.count(".") > grammar.DEEPEST:
+        raise PlanError(f"Plan: more than {grammar.DEEPEST} parts inside each other.")
     if isinstance(value, str):
         return component(value)
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
@@ -217,7 +222,7 @@ def _from_dict(value: Any, where: str) -> Any:
             raise PlanError(f"Plan: {where}.{key} {error}") from error
     try:
         return kind(**args)
-    except TypeError as error:
+    except (TypeError, OverflowError) as error:
         raise PlanError(f"Plan: {where}: {error}.") from error
 
 

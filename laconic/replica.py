@@ -11,9 +11,9 @@ Read it from top to bottom. Hooks are attached in place, so the training loop an
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -26,13 +26,25 @@ from laconic.checkpoint import pack_state, unpack_state
 from laconic.compress import Identity
 from laconic.core.bucket import BucketSpec, flatten
 from laconic.core.errors import NonFiniteError, UsageError
-from laconic.core.exchange import Seat, Turn
+from laconic.core.exchange import Exchanged, Seat, Turn
 from laconic.drive.base import Driver, Place
 from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
 from laconic.plan import Plan
 from laconic.stats import Stats
 from laconic.sync import Subject
+
+
+@dataclass(frozen=True)
+class GradientHook:
+    """What hangs on a parameter: tells its replica which gradient is final."""
+
+    ready: Callable[[int, int], None]
+    bucket: int
+    position: int
+
+    def __call__(self, parameter: Tensor) -> None:
+        self.ready(self.bucket, self.position)
 
 
 class Replica:
@@ -70,25 +82,24 @@ class Replica:
         if self.subject is Subject.GRADIENT:
             for b, bucket in enumerate(self.buckets):
                 for i, p in enumerate(bucket.params):
-                    hook = self._make_hook(b, i)
+                    hook = GradientHook(self._ready, b, i)
                     self._hooks.append(p.register_post_accumulate_grad_hook(hook))
-
-    def _make_hook(self, b: int, i: int) -> Any:
-        return lambda _: self._ready(b, i)
 
     # ------------------------------------------------------------- during backward
 
     def _ready(self, b: int, i: int) -> None:
         """Autograd says: this gradient is final for this pass."""
         if self._quiet:
+            self._exchanged = False  # .grad now holds something the others have not seen
             return
         if not self._passing:
             self._begin()
         bucket = self.buckets[b]
         if i not in bucket.waiting:
             raise UsageError(
-                f"The gradient of {bucket.spec.names[i]!r} became final twice in one backward pass, or the last "
-                f"pass failed midway. Every rank must start this step again."
+                f"The gradient of {bucket.spec.names[i]!r} became final twice in one backward pass, or the last pass "
+                f"failed midway. Use checkpoint(use_reentrant=False); after a failed pass, close() this replica and "
+                f"distribute again on all ranks."
             )
         bucket.waiting.discard(i)
         if self.plan.schedule.overlaps:
@@ -98,8 +109,9 @@ class Replica:
     def _begin(self) -> None:
         if self._exchanged and self._objection is None:
             self._warn_once(
-                "A second backward pass before optimizer.step(): gradients are exchanged again. Wrap all but the last "
-                "one in replica.no_sync() to save the traffic."
+                "A second backward pass before optimizer.step(): gradients are exchanged again. Wrap passes whose "
+                "gradients are accumulated, or thrown away, in replica.no_sync(): it saves traffic and keeps what you "
+                "throw away out of error memories. With checkpointing use use_reentrant=False."
             )
         self._passing = True
         torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # noqa: SLF001  (as DDP)
@@ -123,9 +135,9 @@ class Replica:
 
     def _launch_statistics(self) -> None:
         """Running means and variances of norm layers are averaged beside the gradients."""
-        flat = flatten([t.to(torch.float32) for t in self.inventory.statistics], torch.empty(0))
+        flat = flatten(self.inventory.statistics(), torch.empty(0))  # cat promotes mixed types
         if flat.numel():
-            spec = BucketSpec(len(self.buckets), ("running statistics",), ((flat.numel(),),))
+            spec = BucketSpec(len(self.buckets), ("running statistics",), ((flat.numel(),),), flat.dtype)
             program = Identity().exchange(flat, (), spec, Turn(self.seat, self.turns))
             self.driver.launch(Place(self.turns, spec.id, "running statistics"), program)
 
@@ -153,8 +165,9 @@ class Replica:
         self.driver.launch(Place(self.turns, number, "vote"), votes)
         *outs, vote = self.driver.finish()
         verdict: Verdict = vote.state
-        if self.inventory.statistics:
+        if self.inventory.norms:
             self._statistics = outs.pop(0).mean
+        verdict = self._check_means(verdict, outs)
         if verdict.culprit is None:
             self.state = [out.state for out in outs]
             self._means = [out.mean for out in outs]
@@ -166,6 +179,23 @@ class Replica:
         for bucket in self.buckets:
             bucket.rearm()
         return verdict
+
+    def _check_means(self, verdict: Verdict, outs: list[Exchanged]) -> Verdict:
+        """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
+        at = 0
+        for bucket, out in zip(self.buckets, outs, strict=True):
+            bad = [] if bucket.compress == Identity() else bucket.bad(out.mean)
+            if verdict.culprit is None and any(bad):
+                flags = [False] * at + bad
+                flags += [False] * (len(verdict.used) - len(flags))
+                verdict = Verdict(verdict.used, tuple(flags), (self.seat.rank, at + bad.index(True)))
+            at += len(bucket.params)
+        return verdict
+
+    def reanchor(self) -> None:
+        """New parameters were loaded between two rounds of local SGD: the way is measured from there."""
+        if self.anchor and self.since == 0:
+            self.anchor = [b.values() for b in self.buckets]
 
     def _by_bucket(self, flags: tuple[bool, ...]) -> Iterator[tuple[bool, ...]]:
         at = 0
@@ -187,13 +217,14 @@ class Replica:
         self.inventory.check(optimizer)
         closure = any(args[1:]) or bool(kwargs.get("closure"))  # args[0] is the optimizer itself
         if self.subject is Subject.GRADIENT:
-            if not self._exchanged and not closure:
+            untouched = all(p.grad is None for p in self.inventory.trained.values())
+            if not closure and (untouched or not self._exchanged):
                 self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part
             self._in_closure = closure
         elif self.subject is Subject.DELTA:
             self._check_alone()
-        if self._objection is not None:
-            self._refuse_step()
+        if self._objection is not None and getattr(optimizer, "found_inf", None) is None:
+            self._refuse_step()  # a fused optimizer under GradScaler skips the step by itself
         elif self.subject is Subject.GRADIENT and not closure:
             self._write_statistics()
 
@@ -209,6 +240,8 @@ class Replica:
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self.steps += 1
         self.since += 1
+        if self._in_closure and self._exchanged and self.subject is Subject.GRADIENT:
+            self._write_statistics()
         self._exchanged = self._in_closure = False
         self.dense_bytes += sum(all_reduce_bytes(b.spec.nbytes, self.seat.world) for b in self.buckets)
         if self.subject is Subject.DELTA and self.plan.sync.talks(self.steps):
@@ -234,7 +267,7 @@ class Replica:
         verdict = self._finish([[True] * len(b.params) for b in self.buckets])
         if verdict.culprit is not None:
             sentence, self._objection = self._objection, None
-            raise NonFiniteError(sentence)
+            raise NonFiniteError(f"{sentence} This came up when models were averaged after step {self.steps}.")
         for number, (bucket, mean) in enumerate(zip(self.buckets, self._means, strict=True)):
             self.anchor[number] = self.anchor[number] - mean
             bucket.write_values(self.anchor[number])
@@ -243,9 +276,9 @@ class Replica:
         self.since = 0
 
     def _write_statistics(self) -> None:
-        if self.inventory.statistics:
+        if self.inventory.norms:
             at = 0
-            for t in self.inventory.statistics:
+            for t in self.inventory.statistics():
                 t.copy_(self._statistics[at : at + t.numel()].view_as(t))
                 at += t.numel()
 

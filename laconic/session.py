@@ -7,7 +7,10 @@ Besides `cli/` this is the only file that reads the environment:
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
+import sys
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -25,6 +28,7 @@ from laconic.drive.torch_dist import TorchDist
 from laconic.net.link import Link
 
 DEFAULT_TIMEOUT_S = 300.0
+LONGEST_TIMEOUT_S = 1e6
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,8 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
     limit = timeout_s
     if limit is None:
         limit = _group_timeout_s() or _number(env, "LACONIC_TIMEOUT", DEFAULT_TIMEOUT_S)
-    if not limit > 0:
-        raise UsageError(f"A timeout of {limit} s: it must be above 0.")
+    if not 0 < limit <= LONGEST_TIMEOUT_S:
+        raise UsageError(f"A timeout of {limit} s: it must be above 0 and at most {LONGEST_TIMEOUT_S:g}.")
     if not dist.is_initialized() and "RANK" in env and "WORLD_SIZE" in env:
         _join(limit, backend)
     joined = dist.is_initialized()
@@ -130,6 +134,15 @@ def _join(limit: float, backend: str | None) -> None:
         )
     except RuntimeError as error:
         raise PeerError(f"Rank {rank} could not connect to its peers: {_first_line(error)}.") from error
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    """A group that outlives the interpreter sometimes aborts the process (pytorch#190489). Not after an error: peers
+    may be gone, and taking leave of them could block."""
+    if dist.is_initialized() and getattr(sys, "last_value", None) is None:
+        gc.collect()
+        dist.destroy_process_group()
 
 
 def _wait_for_all(store: Store, rank: int, world: int, limit: float) -> None:

@@ -17,9 +17,14 @@ from typing import NamedTuple
 from laconic.core.errors import PlanError
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?(?![\w.]))|(?P<word>[A-Za-z0-9_.+-]+)"
+    r"\s*(?:(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))|(?P<word>[A-Za-z0-9_.+-]+)"
     r"|(?P<string>'[^']*'|\"[^\"]*\")|(?P<mark>[()/|,=])|(?P<bad>\S))"
 )
+
+
+LONGEST = 2000  # characters of a text
+DEEPEST = 40  # parentheses inside each other
+LONGEST_NUMBER = 30
 
 
 class Token(NamedTuple):
@@ -71,6 +76,10 @@ def near(word: str, known: Iterable[str]) -> str:
 
 def parse(text: str) -> list[Call | Piped]:
     """The parts of a plan text."""
+    if not isinstance(text, str):
+        raise PlanError(f"Plan: expected a text, got {text!r}.")
+    if len(text) > LONGEST:
+        raise PlanError(f"Plan: a text of {len(text)} characters; at most {LONGEST} are read.")
     return _Parser(text).plan()
 
 
@@ -79,6 +88,7 @@ class _Parser:
         self.text = text
         self.tokens = [*_tokens(text), Token("end", "", len(text.rstrip()))]
         self.at = 0
+        self.depth = 0
 
     def plan(self) -> list[Call | Piped]:
         parts = [self._part()]
@@ -102,11 +112,15 @@ class _Parser:
         self.at += 1
         args: list[tuple[str | None, Node]] = []
         if self._take("("):
+            self.depth += 1
+            if self.depth > DEEPEST:
+                raise self._unexpected(f"more than {DEEPEST} parentheses inside each other")
             while not self._take(")"):
                 args.append(self._argument())
                 if self._peek().text not in (",", ")"):
                     raise self._unexpected("expected ',' or ')'")
                 self._take(",")
+            self.depth -= 1
         return Call(token.text, tuple(args), token.start)
 
     def _argument(self) -> tuple[str | None, Node]:
@@ -153,10 +167,12 @@ def _tokens(text: str) -> list[Token]:
         if kind == "bad":
             start = found.start("bad")
             raise point(text, start, 1, f"{found['bad']!r} has no meaning here.")
+        if kind == "number" and len(found[kind]) > LONGEST_NUMBER:
+            raise point(text, found.start(kind), 1, f"a number of more than {LONGEST_NUMBER} characters.")
         out.append(Token(kind, found[kind], found.start(kind)))
         at = found.end()
     return out
 
 
 def _number(text: str) -> int | float:
-    return int(text) if text.isdigit() else float(text)
+    return int(text) if text.lstrip("+-").isdigit() else float(text)

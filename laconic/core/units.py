@@ -20,7 +20,7 @@ _BYTES = {
 
 def parse_bytes(text: str | int) -> int:
     """`parse_bytes("25MiB") == 26214400`; a bare number is bytes."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)\s*", str(text))
     if found is None or found[2].lower() not in _BYTES:
         raise PlanError(f"{text!r} is not a size. Write a number with KB, MB, KiB, MiB or GiB.")
     return int(float(found[1]) * _BYTES[found[2].lower()])

@@ -75,6 +75,10 @@ class TorchDist:
             self._line.clear()
             self._done, self._order = {}, []
 
+    def close(self) -> None:
+        """Let go of the process group, so that it can end before the interpreter does."""
+        del self.group
+
     def _advance(self, flight: _Flight) -> None:
         """Hand over the answer; issue what is asked next, or keep the result."""
         try:
@@ -102,8 +106,9 @@ class TorchDist:
             try:
                 work.wait(_LOOK_UP)
             except RuntimeError:
-                if work.is_completed():
-                    raise
+                if work.is_completed():  # perhaps only just now: ask again for the true outcome
+                    work.wait()
+                    return
                 if self.roster.trouble():
                     raise RuntimeError("another rank has given up") from None
             else:

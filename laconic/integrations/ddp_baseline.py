@@ -20,7 +20,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 from torch.nn.parallel import DistributedDataParallel
 
 from laconic.baseline import Baseline
-from laconic.core.errors import StateError
+from laconic.core.errors import StateError, UsageError
 from laconic.net.link import all_reduce_bytes
 from laconic.stats import Stats
 
@@ -35,6 +35,7 @@ class DdpReplica:
         params = [p for p in model.parameters() if p.requires_grad]
         self._dense = sum(p.nbytes for p in params)
         self._power: Any = None
+        self._called = False  # since the last step
         self.ddp = self._wrap(model) if dist.is_initialized() else None
         self._hooks: list[Any] = [optimizer.register_step_post_hook(self._count)]
         if self.ddp is not None:
@@ -63,6 +64,7 @@ class DdpReplica:
     def _before(self, module: nn.Module, args: Any, kwargs: Any) -> Any:
         if self.ddp is None or not torch.is_grad_enabled():
             return None
+        self._called = True
         return self.ddp._pre_forward(*args, **kwargs)  # noqa: SLF001  (see the top)
 
     def _after(self, module: nn.Module, args: Any, output: Any) -> Any:
@@ -71,7 +73,16 @@ class DdpReplica:
         return self.ddp._post_forward(output)  # noqa: SLF001
 
     def _count(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self.ddp is not None and not self._called:
+            raise UsageError("The model was trained without calling model(...), so DDP never saw it: no baseline.")
         self.steps += 1
+        self._called = False
+
+    def __deepcopy__(self, memo: Any) -> DdpReplica:
+        """A copy of the model carries hooks along; they do nothing there."""
+        twin = copy.copy(self)
+        twin.ddp = None
+        return twin
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:

@@ -3,9 +3,10 @@
     state, hook = laconic.ddp_hook("ef(topk(0.01))")
     ddp.register_comm_hook(state, hook)
 
-DDP packs its buckets anew after the first step, so the first exchange of each bucket is dense and states begin with the
-second; a bucket that changes later is an error. Exchanges are finished when DDP hands over its last bucket. DDP decides
-when (bsp) and in what order (its own buckets); a plan that says otherwise is refused.
+DDP packs its buckets anew during the first steps, so a bucket travels dense until it has stayed the same for two steps;
+one that changes later is an error. Exchanges are finished when DDP hands over its last bucket; then ranks vote: if any
+saw NaN or infinity, all gradients of the step become NaN on all ranks (as GradScaler expects) and no memory changes. DDP
+decides when (bsp) and in what order (its own buckets); a plan that says otherwise is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch._C._distributed_c10d import GradBucket
 
+from laconic.census import census
 from laconic.compress import AbstractCompressor, Identity
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError, UsageError
@@ -28,6 +30,8 @@ from laconic.schedule import Fused
 from laconic.session import init
 from laconic.sync import BSP
 
+SETTLED = 2  # turns; with static_graph DDP packs anew after the second
+
 
 class HookState:
     """Residuals, warm starts and byte counts of one DDP model."""
@@ -38,26 +42,31 @@ class HookState:
         self.seat = session.seat(plan.topology, seed)
         self._driver = session.driver(dist.group.WORLD, self.link)
         self._memory: dict[int, tuple[BucketSpec, Any]] = {}
-        self._flying: list[tuple[int, BucketSpec, torch.futures.Future[Tensor]]] = []
-        self._rebuilt = False
+        self._flying: list[tuple[BucketSpec, torch.futures.Future[Tensor]]] = []
+        self._stayed: dict[int, tuple[BucketSpec, int]] = {}  # and for how many turns it has been the same
+        self._bad: list[bool] = []
         self.turns = 0
 
     def exchange(self, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         spec = _spec(bucket)
         compressor, state = self._remembered(spec, bucket.buffer().device)
         flat = bucket.buffer()
+        self._bad.append(not bool(torch.isfinite(flat).all()))
+        if self._bad[-1]:
+            flat = torch.zeros_like(flat)
         program = compressor.exchange(flat, state, spec, Turn(self.seat, self.turns))
         self._driver.launch(Place(self.turns, spec.id, "DDP"), program)
         future: torch.futures.Future[Tensor] = torch.futures.Future()
-        self._flying.append((spec.id, spec, future))
+        self._flying.append((spec, future))
         if bucket.is_last():
             self._finish()
         return future
 
     def _remembered(self, spec: BucketSpec, device: torch.device) -> tuple[AbstractCompressor, Any]:
-        if not self._rebuilt:
-            return Identity(), ()
         if spec.id not in self._memory:
+            before, turns = self._stayed.get(spec.id, (None, 0))
+            if before != spec or turns < SETTLED:
+                return Identity(), ()
             seat = Seat(self.seat.rank, self.seat.world, self.seat.router, self.seat.seed, device)
             self._memory[spec.id] = (spec, self.plan.compress.init(spec, seat))
         known, state = self._memory[spec.id]
@@ -66,17 +75,25 @@ class HookState:
         return self.plan.compress, state
 
     def _finish(self) -> None:
-        for (number, spec, future), out in zip(self._flying, self._driver.finish(), strict=True):
-            if self._rebuilt:
-                self._memory[number] = (spec, out.state)
-            future.set_result(out.mean)
-        self._flying, self._rebuilt = [], True
+        vote = census([True] * len(self._bad), self._bad, self.seat.device)
+        self._driver.launch(Place(self.turns, len(self._flying), "vote"), vote)
+        *outs, judged = self._driver.finish()
+        fine = judged.state.culprit is None and all(bool(torch.isfinite(out.mean).all()) for out in outs)
+        for (spec, future), out in zip(self._flying, outs, strict=True):
+            if fine and spec.id in self._memory:
+                self._memory[spec.id] = (spec, out.state)
+            before, turns = self._stayed.get(spec.id, (None, 0))
+            self._stayed[spec.id] = (spec, turns + 1 if before == spec else 1)
+            future.set_result(out.mean if fine else torch.full_like(out.mean, torch.nan))
+        self._flying, self._bad = [], []
         self.turns += 1
 
 
 def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
     """What `register_comm_hook` takes: `ddp.register_comm_hook(*laconic.ddp_hook("qsgd(bits=4)"))`."""
     chosen = Plan.parse(plan) if isinstance(plan, str) else plan
+    if not isinstance(chosen, Plan):
+        raise PlanError(f"ddp_hook({plan!r}): it takes a laconic.Plan or a text such as 'qsgd(bits=4)'.")
     if chosen.sync != BSP() or chosen.schedule != Fused():
         raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the route can be chosen.")
 
