@@ -5,7 +5,7 @@
 
 DDP packs its buckets anew during the first steps, so a bucket travels dense until it has stayed the same for two steps;
 one that changes later is an error. Exchanges are finished when DDP hands over its last bucket; then ranks vote: if any
-saw NaN or infinity, all gradients of the step become NaN on all ranks (as GradScaler expects) and no memory changes. DDP
+saw NaN or infinity, the whole step becomes NaN on all ranks (as GradScaler expects) and no memory changes. DDP
 decides when (bsp) and in what order (its own buckets); a plan that says otherwise is refused.
 """
 
