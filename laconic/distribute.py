@@ -121,8 +121,8 @@ def _description(
         f"torch {torch.__version__}",
         f"plan: {plan}",
         *options,
-        f"optimizer: {type(optimizer).__name__} with parameter groups of {groups}, learning rates {rates}",
         *found.lines(),
+        f"optimizer: {type(optimizer).__name__} with parameter groups of {groups}, learning rates {rates}",
     ]
 
 

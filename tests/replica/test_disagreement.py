@@ -92,6 +92,6 @@ def test_a_bad_plan_text_is_refused_before_anything_is_attached() -> None:
 
 def test_the_plan_comes_from_the_environment_when_none_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LACONIC_PLAN", "ef(sign)")
-    model = nn.Linear(2, 2)
-    replica = laconic.distribute(model, torch.optim.SGD(model.parameters(), lr=0.1))
+    model = mlp(0)
+    replica = laconic.distribute(model, sgd(model))
     assert str(replica.plan) == "bsp / allreduce / ef(sign(1024)) / fused"
