@@ -54,7 +54,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--out", type=Path, default=Path("bench/results/fashion.jsonl"))
     options.add_argument("--seeds", type=int, default=3)
-    options.add_argument("--steps", type=int, default=800)
+    options.add_argument("--steps", type=int, default=1500)
     options.add_argument("--batch", type=int, default=32, help="per worker")
     options.add_argument("--world", type=int, default=4)
     options.add_argument("--model", default="cnn")

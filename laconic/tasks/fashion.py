@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import laconic
-from laconic.tasks.cnn import CNN
+from laconic.tasks.cnn import StridedCNN
 from laconic.tasks.evaluate import Score
 from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE, SIDE, load
 from laconic.tasks.loop import Task, train
@@ -26,7 +26,7 @@ DATA_HELP = (
 
 
 def model(name: str) -> nn.Module:
-    return ResNet18() if name == "resnet18" else CNN(side=SIDE, channels=(32, 64), hidden=96)
+    return ResNet18() if name == "resnet18" else StridedCNN(side=SIDE, channels=(32, 64), hidden=96)
 
 
 def variant(model: str, momentum: float) -> str:
