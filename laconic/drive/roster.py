@@ -5,6 +5,7 @@ A rank that died or hangs leaves none, so it is the one that gets named.
 
 from __future__ import annotations
 
+import logging
 import time
 
 from torch._C._distributed_c10d import PrefixStore, Store
@@ -32,12 +33,14 @@ class Roster:
 
     def explain(self, place: Place, cause: str) -> str:
         """One sentence: what I waited for, and which ranks did not arrive."""
+        head = f"Rank {self.rank} lost a peer at {place}: {cause}."
+        # At once: a launcher that saw the peer die may end this process before the others have answered.
+        logging.getLogger("laconic").error("%s Asking the others ...", head)
         self.note(f"waited at {place}")
         self._write(_TROUBLE, str(self.rank))
         notes = self._collect()
         silent = [r for r in range(self.world) if r not in notes]
         told = [f"rank {r} {text}" for r, text in notes.items() if not text.startswith("waited at")]
-        head = f"Rank {self.rank} lost a peer at {place}: {cause}."
         if told:
             return f"{head} {'; '.join(told)}."
         if silent:
