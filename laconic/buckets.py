@@ -22,7 +22,6 @@ class Bucket:
         self.compress = compress
         self.params = list(params)
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
-        self.launched = False
 
     @property
     def device(self) -> torch.device:
@@ -30,7 +29,6 @@ class Bucket:
 
     def rearm(self) -> None:
         self.waiting = set(range(len(self.params)))
-        self.launched = False
 
     def gradients(self) -> Tensor:
         """One new flat tensor; a missing gradient counts as zeros."""

@@ -131,7 +131,7 @@ class Replica:
         turn = Turn(self._seat(bucket), self.turns)
         program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
         self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
-        bucket.launched, self._next = True, number + 1
+        self._next = number + 1
 
     def _launch_statistics(self) -> None:
         """Running means and variances of norm layers are averaged beside the gradients."""
