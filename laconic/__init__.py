@@ -23,6 +23,7 @@ from laconic.compress import (
 from laconic.core.errors import LaconicError
 from laconic.distribute import distribute
 from laconic.integrations.ddp_hook import ddp_hook
+from laconic.journal import log
 from laconic.plan import Plan
 from laconic.replica import Replica
 from laconic.schedule import Fifo, Fused, Wfbp
@@ -56,4 +57,5 @@ __all__ = [
     "ddp_hook",
     "distribute",
     "init",
+    "log",
 ]

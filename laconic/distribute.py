@@ -19,6 +19,7 @@ from laconic.drive.agree import agree
 from laconic.drive.base import Place
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
+from laconic.journal import Journal
 from laconic.net.link import Link
 from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
@@ -47,7 +48,10 @@ def distribute(
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
     try:
-        return _attach(model, optimizer, plan, session, nonfinite, seed)
+        replica = _attach(model, optimizer, plan, session, nonfinite, seed)
+        if Journal.current is not None:
+            Journal.current.attach(replica, optimizer)
+        return replica
     except LaconicError as error:
         session.note(f"stopped in laconic.distribute: {str(error).splitlines()[0].rstrip('.')}")
         raise
@@ -74,8 +78,9 @@ def _attach(
     if isinstance(driver, TorchDist):
         lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+    link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
-        return DdpReplica(model, optimizer, chosen, session.world)
+        return DdpReplica(model, optimizer, chosen, session.world, link)
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
     _warn_if_nothing_is_compressed(replica)

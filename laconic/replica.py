@@ -303,7 +303,8 @@ class Replica:
     @property
     def stats(self) -> Stats:
         waited = self.driver.waited_s
-        return Stats(self.steps, self.turns, self.link.sent_bytes, self.dense_bytes, waited, self.skipped)
+        sent, on_interface = self.link.sent_bytes, self.link.tx_bytes
+        return Stats(self.steps, self.turns, sent, self.dense_bytes, waited, self.skipped, on_interface)
 
     def state_dict(self) -> dict[str, Any]:
         """This rank's own state: save it on every rank, beside the model and the optimizer."""
@@ -311,6 +312,10 @@ class Replica:
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         unpack_state(self, saved)
+
+    def keep(self, hook: Any) -> None:
+        """Somebody else's hook that ends with this replica: `close` removes it."""
+        self._hooks.append(hook)
 
     def close(self) -> None:
         """Detach: the model trains alone from here on."""

@@ -3,6 +3,9 @@
 Besides `cli/` this is the only file that reads the environment:
     RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT   set by torchrun
     LACONIC_PLAN, LACONIC_TIMEOUT, LACONIC_DEBUG             set by `laconic run` or by hand
+    LACONIC_INTERFACE                                        set in a lab: whose transmit counter to read
+    LACONIC_JOURNAL, LACONIC_STEPS                           set by `laconic compare`: a folder for rank{r}.json, and
+                                                             after how many steps to end a script
 """
 
 from __future__ import annotations
@@ -13,12 +16,14 @@ import os
 import sys
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import Store
 from torch.distributed.rendezvous import rendezvous
 
+from laconic import journal
 from laconic.core.errors import PeerError, UsageError
 from laconic.core.exchange import Router, Seat
 from laconic.drive.alone import Alone
@@ -39,6 +44,7 @@ class Session:
     plan: str | None
     timeout_s: float
     debug: bool
+    interface: str | None = None  # of this host's link, in a lab
 
     def new_group(self) -> dist.ProcessGroup | None:
         """Connections of one's own, so that several replicas cannot mix up their collectives."""
@@ -84,14 +90,19 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
     if not dist.is_initialized() and "RANK" in env and "WORLD_SIZE" in env:
         _join(limit, backend)
     joined = dist.is_initialized()
-    return Session(
+    session = Session(
         rank=dist.get_rank() if joined else 0,
         world=dist.get_world_size() if joined else 1,
         local_rank=int(env.get("LOCAL_RANK", "0")),
         plan=env.get("LACONIC_PLAN") or None,
         timeout_s=limit,
         debug=env.get("LACONIC_DEBUG", "") not in ("", "0"),
+        interface=env.get("LACONIC_INTERFACE") or None,
     )
+    folder, steps = env.get("LACONIC_JOURNAL"), _number(env, "LACONIC_STEPS", 0)
+    where = Path(folder) if folder else None
+    journal.start(where, session.rank, session.world, session.interface, int(steps) or None)
+    return session
 
 
 def _group_timeout_s() -> float | None:
@@ -110,7 +121,7 @@ def _number(env: os._Environ[str], key: str, default: float) -> float:
     try:
         return float(text) if text else default
     except ValueError:
-        raise UsageError(f"{key}={text!r} is not a number of seconds.") from None
+        raise UsageError(f"{key}={text!r} is not a number.") from None
 
 
 def _join(limit: float, backend: str | None) -> None:

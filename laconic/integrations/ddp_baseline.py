@@ -21,7 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from laconic.baseline import Baseline
 from laconic.core.errors import StateError, UsageError
-from laconic.net.link import all_reduce_bytes
+from laconic.net.link import Link, all_reduce_bytes
 from laconic.stats import Stats
 
 _ONE_BUCKET_MB = 100_000  # the PowerSGD hook chains all-reduces; with several buckets gloo aborts
@@ -30,8 +30,10 @@ _ONE_BUCKET_MB = 100_000  # the PowerSGD hook chains all-reduces; with several b
 class DdpReplica:
     """The surface of a Replica, with DDP behind it."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, plan: Baseline, world: int) -> None:
-        self.plan, self.world, self.steps = plan, world, 0
+    def __init__(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, plan: Baseline, world: int, link: Link
+    ) -> None:
+        self.plan, self.world, self.link, self.steps = plan, world, link, 0
         params = [p for p in model.parameters() if p.requires_grad]
         self._dense = sum(p.nbytes for p in params)
         self._power: Any = None
@@ -97,7 +99,7 @@ class DdpReplica:
 
     @property
     def stats(self) -> Stats:
-        return Stats(self.steps, self.steps, self._sent(), self._dense_bytes(), None, 0)
+        return Stats(self.steps, self.steps, self._sent(), self._dense_bytes(), None, 0, self.link.tx_bytes)
 
     def _dense_bytes(self) -> int:
         return self.steps * all_reduce_bytes(self._dense, self.world)
@@ -116,6 +118,10 @@ class DdpReplica:
         if saved.get("plan") != str(self.plan):
             raise StateError(f"This checkpoint has plan = {saved.get('plan')!r}, this run {str(self.plan)!r}.")
         self.steps = copy.copy(saved["steps"])
+
+    def keep(self, hook: Any) -> None:
+        """Somebody else's hook that ends with this replica: `close` removes it."""
+        self._hooks.append(hook)
 
     def close(self) -> None:
         for hook in self._hooks:

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 import laconic
+from laconic.core.files import check_writable
 from laconic.core.units import bytes_text, seconds_text
 from laconic.session import Session
 from laconic.tasks.evaluate import Score, evaluate
@@ -24,7 +25,7 @@ from laconic.tasks.examples import Examples
 from laconic.tasks.meter import AnyReplica, Meter
 from laconic.tasks.options import Options
 from laconic.tasks.progress import Progress
-from laconic.tasks.record import append_line, check_writable
+from laconic.tasks.record import append_line
 from laconic.tasks.shard import batches
 from laconic.tasks.warmup_cosine import warmup_cosine
 
@@ -45,7 +46,7 @@ def train(task: Task, options: Options, session: Session) -> dict[str, Any]:
     """Train, evaluate, report; returns the record that `--json` appends (the same on every rank but for timings)."""
     first = session.rank == 0
     if first and options.json is not None:
-        check_writable(options.json)
+        check_writable(options.json, "--json")
     progress = Progress(task.name, options.steps, sys.stderr if first else None)
     replica = laconic.distribute(task.model, task.optimizer, options.plan, seed=options.seed)
     meter = Meter(replica)
@@ -74,6 +75,7 @@ def _loop(
             replica.flush()
             score = evaluate(task.model, task.heldout, batch=task.eval_batch, **place)
             metrics = task.metrics(score)
+            laconic.log(**metrics)
             progress.result(step, metrics)
             history.append({"step": step, "seconds": meter.seconds, "train_loss": loss, **metrics})
     return history
@@ -90,7 +92,8 @@ def _step(task: Task, x: Tensor, y: Tensor) -> float:
 def _record(
     task: Task, options: Options, session: Session, replica: AnyReplica, meter: Meter, history: list[dict[str, float]]
 ) -> dict[str, Any]:
-    wire_bytes, dense_bytes = _mean_over_ranks(meter.bytes_so_far(), session.world)
+    counts = (*meter.bytes_so_far(), meter.tx_bytes or 0)
+    wire_bytes, dense_bytes, tx_bytes = _mean_over_ranks(counts, session.world)
     metrics = {key: value for key, value in history[-1].items() if key not in ("step", "seconds", "train_loss")}
     return {
         "task": task.name,
@@ -106,6 +109,7 @@ def _record(
         "history": history,
         "wire_bytes_per_step": wire_bytes / options.steps,
         "dense_bytes_per_step": dense_bytes / options.steps,
+        "tx_bytes_per_step": None if meter.tx_bytes is None else tx_bytes / options.steps,
         **meter.timings(),
         "skipped_steps": replica.stats.skipped_steps,
     }

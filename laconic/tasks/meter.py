@@ -27,14 +27,22 @@ class Meter:
         self.dense_bytes_before = replica.stats.dense_bytes
         self.step_s: list[float] = []
         self.wait_s: list[float | None] = []
+        self.tx_bytes: int | None = None  # on the interface during steps; None outside a lab
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        before_s, started = self.replica.stats.exposed_wait_s, self.clock()
+        wait_before, tx_before = self._readings()
+        started = self.clock()
         yield
         self.step_s.append(self.clock() - started)
-        after_s = self.replica.stats.exposed_wait_s
-        self.wait_s.append(None if before_s is None or after_s is None else after_s - before_s)
+        wait_after, tx_after = self._readings()
+        self.wait_s.append(None if wait_before is None or wait_after is None else wait_after - wait_before)
+        if tx_before is not None and tx_after is not None:
+            self.tx_bytes = (self.tx_bytes or 0) + tx_after - tx_before
+
+    def _readings(self) -> tuple[float | None, int | None]:
+        stats = self.replica.stats
+        return stats.exposed_wait_s, stats.tx_bytes
 
     @property
     def seconds(self) -> float:

@@ -9,7 +9,7 @@ from laconic.tasks.meter import WARMUP_STEPS, Meter
 
 class FakeReplica:
     def __init__(self) -> None:
-        self.stats = SimpleNamespace(wire_bytes=100, dense_bytes=1000, exposed_wait_s=0.0)
+        self.stats = SimpleNamespace(wire_bytes=100, dense_bytes=1000, exposed_wait_s=0.0, tx_bytes=None)
 
 
 class Clock:
@@ -49,3 +49,15 @@ def test_an_unknown_wait_stays_unknown():
     with meter.step():
         pass
     assert meter.timings()["exposed_wait_s_per_step"] is None
+
+
+def test_the_interface_is_read_around_each_step_so_that_evaluations_do_not_count():
+    replica = FakeReplica()
+    meter = Meter(replica)  # type: ignore[arg-type]
+    assert meter.tx_bytes is None
+    replica.stats.tx_bytes = 1000
+    for _ in range(2):
+        with meter.step():
+            replica.stats.tx_bytes += 10
+        replica.stats.tx_bytes += 5000  # an evaluation
+    assert meter.tx_bytes == 20

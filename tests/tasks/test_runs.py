@@ -30,6 +30,7 @@ KEYS = {
     "history",
     "wire_bytes_per_step",
     "dense_bytes_per_step",
+    "tx_bytes_per_step",
     "step_s_median",
     "step_s",
     "exposed_wait_s_per_step",
