@@ -35,7 +35,7 @@ from laconic.launch.zygote import zygote_for
 
 __all__ = ["Job", "Script", "Site", "local_sites"]
 
-GRACE_S = 10.0  # for the others after one rank failed
+GRACE_S = 5.0  # for the others after one rank failed
 TERM_S = 5.0  # from SIGTERM to SIGKILL
 PRELOAD = {"laconic.tasks.digits": ("sklearn.datasets",)}  # what a rank would import for seconds
 

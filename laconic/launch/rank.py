@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -36,7 +35,6 @@ class Rank:
                 enter_network(self.seat.netns)
         except OSError as error:
             sys.exit(f"laconic: rank {self.seat.env.get('RANK')} cannot start: {error}.")
-        gc.unfreeze()
         run_as_main(self.order.script)
 
 
