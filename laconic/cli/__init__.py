@@ -15,6 +15,7 @@ from laconic.core.errors import LaconicError, UsageError
 # Beware: once `laconic.cli.list` is imported, the name `list` in this file is that module.
 VERBS = {
     "run": "launch a training script on several processes (torchrun plus --plan)",
+    "compare": "train with several plans and with DDP, side by side, and say who wins",
     "list": "show every algorithm a plan can name",
     "doctor": "check what works on this machine and say what to install",
 }

@@ -5,6 +5,7 @@ The quick one: a few hundred steps take seconds and reach 97% on the 360 images 
 
 from __future__ import annotations
 
+import argparse
 import importlib
 from typing import Any
 
@@ -43,8 +44,12 @@ def metrics(score: Score) -> dict[str, float]:
     return {"accuracy": score.accuracy, "loss": score.loss}
 
 
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
+    return parser("digits", __doc__ or "", steps=300, batch=16, lr=0.05, eval_every=40).parse_args(argv)
+
+
 def main(argv: list[str] | None = None) -> dict[str, Any]:
-    options = shared(parser("digits", __doc__ or "", steps=300, batch=16, lr=0.05, eval_every=40).parse_args(argv))
+    options = shared(arguments(argv))
     train_images, heldout = load()
     session = laconic.init()
     torch.manual_seed(options.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,16 @@ def metrics(score: Score) -> dict[str, float]:
     return {"accuracy": score.accuracy, "loss": score.loss}
 
 
-def main(argv: list[str] | None = None) -> dict[str, Any]:
+def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     options_of = parser("fashion", __doc__ or "", steps=600, batch=32, lr=0.2, eval_every=120)
     options_of.add_argument("--model", choices=MODELS, default="cnn", help="(default: %(default)s)")
     options_of.add_argument("--momentum", type=float, default=0.0, help=MOMENTUM_HELP)
     options_of.add_argument("--data", type=Path, metavar="DIR", help=DATA_HELP)
-    parsed = options_of.parse_args(argv)
+    return options_of.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    parsed = arguments(argv)
     options = shared(parsed)
     train_images, test_images = load(parsed.data)
     session = laconic.init()

@@ -1,0 +1,195 @@
+"""`laconic compare`: several plans and torch's own DDP on one task or script, side by side, interleaved, in one table.
+
+Every row gets the same data and seeds. Baselines always run: DDP and its bf16 and PowerSGD hooks; so does `silent`, the
+floor without communication. What TASK does not know of these options goes to the task or script, as does all after --.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from laconic.cli.machine import facts
+from laconic.compare.html import page
+from laconic.compare.lines import Comparison, Setting
+from laconic.compare.order import evaluate_every
+from laconic.compare.report import as_json
+from laconic.compare.rows import BASELINES, DEFAULT_PLANS, choose, names_a_baseline, split
+from laconic.compare.run import Request, plan_turns, run_all
+from laconic.compare.show import Show
+from laconic.compare.table import as_text
+from laconic.compare.target import read as read_target
+from laconic.compare.workload import TASKS, Workload, check_target, workload
+from laconic.core.errors import UsageError
+from laconic.core.files import check_writable, write_whole
+from laconic.launch.job import Site, local_sites
+
+INTERRUPTED, TERMINATED = 130, 143
+LIMIT_S = 3600.0
+EPILOG = """examples:
+  laconic compare digits -n 4 --plans "ef(topk(0.01)); local(8)"
+  laconic compare bytes --hosts 4 --rate 100mbit --until "loss<=2.5" --html out.html
+  laconic compare fashion --model resnet18 --hosts 4 --rate 100mbit
+  laconic compare train.py -n 4 --plans-file plans.txt -- --epochs 1
+"""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    json: Path | None
+    html: Path | None
+
+    def check(self) -> None:
+        """Before the runs, which may take hours."""
+        if self.json is not None and self.json == self.html:
+            raise UsageError(f"--json and --html both name {self.json}. Name two files.")
+        for option, path in (("--json", self.json), ("--html", self.html)):
+            if path is not None:
+                check_writable(path, option)
+
+    def write(self, comparison: Comparison) -> bool:
+        """False if a file could not be kept after all; the table is on the screen then."""
+        texts = ((self.json, as_json(comparison)), (self.html, page([comparison])))
+        good = True
+        for path, text in texts:
+            if path is not None:
+                good = keep(path, text) and good
+        return good
+
+
+def main(argv: Sequence[str]) -> int:
+    """Compare; 1 if a row failed, 130 after Ctrl-C, with what was finished by then."""
+    args, rest = arguments(argv)
+    request, outputs = read(args, rest, argv), Outputs(args.json, args.html)
+    outputs.check()
+    sites = local_sites(args.n)
+    with termination() as ended:
+        comparison = measure(request, sites)
+        print(as_text(comparison), flush=True)
+        kept = outputs.write(comparison)
+    if not comparison.complete:
+        return TERMINATED if ended else INTERRUPTED
+    return 1 if comparison.failed or not kept else 0
+
+
+def measure(request: Request, sites: Sequence[Site]) -> Comparison:
+    return run_all(request, sites, Show(plan_turns(request), sys.stderr))
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="laconic compare",
+        usage="laconic compare TASK|script.py [options] [-- the task's or script's own arguments]",
+        description=__doc__,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("task", metavar="TASK", help=f"{', '.join(TASKS)}, or a script that leaves the plan out of laconic.distribute")
+    which = made.add_mutually_exclusive_group()
+    which.add_argument("--plans", metavar="TEXT", help=f'separated by ";" (default: "{"; ".join(DEFAULT_PLANS)}")')
+    which.add_argument("--plans-file", type=Path, metavar="FILE", help="one plan a line, # begins a remark")
+    add("--baselines", metavar="TEXT", help=f'besides ddp (default: "{"; ".join(BASELINES)}")')
+    add("-n", type=int, default=4, metavar="N", help="processes on this machine, over loopback (default: 4)")
+    steps = ", ".join(f"{name} {count}" for name, count in TASKS.items())
+    add("--steps", type=int, metavar="S", help=f"per run (default: {steps}; a script: its own). A script is ended then")
+    add("--repeat", type=int, default=3, metavar="K", help="runs of each row (default: 3)")
+    add("--until", metavar="METRIC>=X", help='report time and bytes to a metric, e.g. "accuracy>=0.97"')
+    add("--json", type=Path, metavar="OUT", help="write the result as one JSON object")
+    add("--html", type=Path, metavar="OUT", help="write the result as one page")
+    add("--limit", type=float, default=LIMIT_S, metavar="SECONDS", help="for one run (default: 3600)")
+    return made
+
+
+def arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Our options, and what belongs to the task or script."""
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    made = parser()
+    args, unknown = made.parse_known_args(words[:at])
+    own = [option for action in made._actions for option in action.option_strings]  # noqa: SLF001  (no public way)
+    for word in unknown:
+        near = difflib.get_close_matches(word.partition("=")[0], own, n=1, cutoff=0.8)
+        if word.startswith("--") and near:
+            raise UsageError(f"there is no option '{word}'. Did you mean '{near[0]}'? The script's own stand after --.")
+    return args, [*unknown, *words[at + 1 :]]
+
+
+def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> Request:
+    """Everything that can be refused is refused here."""
+    if args.n < 1:
+        raise UsageError(f"-n {args.n}: give at least 1 process.")
+    if args.repeat < 1:
+        raise UsageError(f"--repeat {args.repeat}: give at least 1.")
+    if not args.limit > 0:
+        raise UsageError(f"--limit {args.limit:g}: give a number of seconds above 0.")
+    baselines = BASELINES if args.baselines is None else split(args.baselines)
+    names_a_baseline(baselines)
+    rows = choose(_plans(args), baselines)
+    work = workload(args.task, rest, args.steps)
+    until = None if args.until is None else read_target(args.until)
+    if until is not None:
+        check_target(work, until)
+        work = _evaluated_on_the_way(work, rest, evaluate_every(work.steps or 1, rows))
+    setting = Setting(
+        task=args.task,
+        args=tuple(rest),
+        hosts=args.n,
+        rate=None,
+        steps=work.steps,
+        repeat=args.repeat,
+        until=until,
+        command=shlex.join(["laconic", "compare", *argv]),
+        machine=facts(),
+    )
+    return Request(setting, rows, work.script, args.limit, work.last_step)
+
+
+def _evaluated_on_the_way(work: Workload, rest: Sequence[str], steps: int) -> Workload:
+    """Unless the user said when."""
+    own = any(word.partition("=")[0] == "--eval-every" for word in rest)
+    return work if own or not work.is_task else replace(work, evaluate_every=steps)
+
+
+def _plans(args: argparse.Namespace) -> Sequence[str]:
+    if args.plans is not None:
+        return split(args.plans)
+    if args.plans_file is None:
+        return DEFAULT_PLANS
+    try:
+        return split(args.plans_file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--plans-file {args.plans_file} cannot be read: {error}.") from error
+
+
+def keep(path: Path, text: str) -> bool:
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        print(f"laconic compare: {path} could not be written: {error}.", file=sys.stderr)
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def termination() -> Iterator[list[int]]:
+    """SIGTERM ends the runs like Ctrl-C: what is finished is shown. The list tells whether it came."""
+    came: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, before)

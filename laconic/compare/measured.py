@@ -1,0 +1,154 @@
+"""One run, from the journals its ranks left: what a step took, what it sent, how good the model became.
+
+A step's figure must be right for plans whose steps differ, such as local(8): seven silent steps and one that talks. So
+the timed intervals of a rank are told apart by whether an exchange fell into them, and
+
+    step = p * mean(talking) + (1 - p) * mean(silent),     p = the talking share of all intervals of the run
+
+Left out are intervals in which any rank evaluated (called laconic.log) and those of the first steps, while allocators,
+connections and compressors settle; an interval longer than 5 times the median of its kind counts as 5 medians.
+Bytes and waits are averaged with the same weights. A job is as fast as its slowest rank: `step_s` is the largest of
+the ranks' figures, bytes and waits are means over ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from laconic.core.errors import LaconicError
+
+WARMUP_STEPS = 5
+LONGEST = 5.0  # medians
+
+
+@dataclass(frozen=True)
+class Point:
+    """What a run had reached when it logged."""
+
+    step: int
+    seconds: float  # of training, evaluations left out
+    wire_bytes: float
+    tx_bytes: float | None
+    metrics: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Run:
+    steps: int
+    step_s: float
+    wait_s: float | None  # exposed, per step; None: the run could not tell
+    wire_bytes: float  # sent by a rank per step, our own count
+    tx_bytes: float | None  # the same on the interface; None outside a lab
+    points: tuple[Point, ...]
+
+    @property
+    def metrics(self) -> dict[str, float | None]:
+        """The last value of every metric."""
+        return {name: value for point in self.points for name, value in point.metrics.items()}
+
+
+@dataclass(frozen=True)
+class Interval:
+    step: int
+    seconds: float
+    wait_s: float | None
+    wire_bytes: float
+    tx_bytes: float | None
+    talks: bool
+
+
+def read_run(journals: Sequence[Mapping[str, Any]], plan: str) -> Run:
+    """All ranks' journals, rank 0 first; they must tell of the plan that was asked for."""
+    for journal in journals:
+        if journal["plan"] != plan:
+            raise LaconicError(
+                f"The script was told to train with {plan}, but trained with {journal['plan'] or 'none at all'}. Leave "
+                f"the plan out of laconic.distribute(model, optimizer): it then takes the one it is told."
+            )
+    steps = {journal["steps"] for journal in journals}
+    if len(steps) != 1:
+        raise LaconicError(f"Ranks took different numbers of steps: {', '.join(map(str, sorted(steps)))}.")
+    evaluated = {step for journal in journals for step in journal["logged_steps"]}
+    ranks = [_of_rank(intervals(journal), evaluated) for journal in journals]
+    waits = [rank.wait_s for rank in ranks if rank.wait_s is not None]
+    sent = [rank.tx_bytes for rank in ranks if rank.tx_bytes is not None]
+    return Run(
+        steps=steps.pop(),
+        step_s=max(rank.step_s for rank in ranks),
+        wait_s=fmean(waits) if len(waits) == len(ranks) else None,
+        wire_bytes=fmean(rank.wire_bytes for rank in ranks),
+        tx_bytes=fmean(sent) if len(sent) == len(ranks) else None,
+        points=next((points for journal in journals if (points := _points(journal))), ()),
+    )
+
+
+def intervals(journal: Mapping[str, Any]) -> list[Interval]:
+    count = len(journal["step_s"])
+    unknown = [None] * count
+    columns = (
+        journal["step"],
+        journal["step_s"],
+        journal["wait_s"] or unknown,
+        journal["wire_bytes_each"],
+        journal["tx_bytes_each"] or unknown,
+        [exchanges > 0 for exchanges in journal["exchanges_each"]],
+    )
+    return [Interval(*values) for values in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class _Rank:
+    step_s: float
+    wait_s: float | None
+    wire_bytes: float
+    tx_bytes: float | None
+
+
+def _of_rank(all_intervals: Sequence[Interval], evaluated: set[int]) -> _Rank:
+    if not all_intervals:
+        raise LaconicError("The run took fewer than 2 steps with laconic.distribute, which is too few to time one.")
+    groups = []
+    for talks in (True, False):
+        kind = [interval for interval in all_intervals if interval.talks is talks]
+        if kind:
+            groups.append((len(kind) / len(all_intervals), _clipped(timed(kind, evaluated))))
+
+    def mean(of: Callable[[Interval], Any]) -> Any:
+        if any(of(interval) is None for _, group in groups for interval in group):
+            return None
+        return sum(share * fmean(of(interval) for interval in group) for share, group in groups)
+
+    return _Rank(
+        mean(lambda i: i.seconds), mean(lambda i: i.wait_s), mean(lambda i: i.wire_bytes), mean(lambda i: i.tx_bytes)
+    )
+
+
+def timed(kind: Sequence[Interval], evaluated: set[int]) -> Sequence[Interval]:
+    """Without evaluations and without the first steps, as far as anything is left then.
+
+    A script that logs in nearly every step evaluates nothing: there all intervals count.
+    """
+    quiet = [interval for interval in kind if interval.step not in evaluated]
+    if 4 * len(quiet) < len(kind):
+        quiet = list(kind)
+    settled = [interval for interval in quiet if interval.step > WARMUP_STEPS + 1]
+    return settled or quiet
+
+
+def _clipped(group: Sequence[Interval]) -> list[Interval]:
+    longest = LONGEST * median(interval.seconds for interval in group)
+    return [_cut(interval, longest) for interval in group]
+
+
+def _cut(interval: Interval, longest: float) -> Interval:
+    if interval.seconds <= longest:
+        return interval
+    wait_s = None if interval.wait_s is None else interval.wait_s * longest / interval.seconds
+    return Interval(interval.step, longest, wait_s, interval.wire_bytes, interval.tx_bytes, interval.talks)
+
+
+def _points(journal: Mapping[str, Any]) -> tuple[Point, ...]:
+    return tuple(Point(**entry) for entry in journal["logs"])

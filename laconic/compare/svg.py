@@ -1,0 +1,154 @@
+"""Two kinds of pictures as inline SVG, without scripts or foreign resources: stacked bars and lines.
+
+Colours are those of Okabe and Ito (2008), which people with colour blindness can tell apart; lines also differ by
+dashes and carry their name. Every picture has a title and a description for those who cannot see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#8C8C8C")
+DASHES = ("", "7 3", "2 3", "9 3 2 3")
+COMPUTE, EXPOSED = "#56B4E9", "#D55E00"
+WIDTH = 860
+BAR, GAP = 18, 10
+LABEL = 230
+PLOT_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 70, 200, 16, 46
+LOG_FROM = 20.0  # largest over smallest value from which an axis counts in powers of ten
+
+
+@dataclass(frozen=True)
+class Bar:
+    name: str
+    compute: float
+    exposed: float
+    text: str  # beside the bar
+
+
+@dataclass(frozen=True)
+class Curve:
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+def bars(rows: Sequence[Bar], title: str) -> str:
+    """One bar a row: compute, then what communication added."""
+    longest = max((row.compute + row.exposed for row in rows), default=0.0) or 1.0
+    room = WIDTH - LABEL - 110
+    height = len(rows) * (BAR + GAP) + GAP
+    shapes = []
+    for number, row in enumerate(rows):
+        y = GAP + number * (BAR + GAP)
+        first, second = row.compute / longest * room, row.exposed / longest * room
+        shapes.append(
+            f'<text class="name" x="{LABEL - 8}" y="{y + BAR - 5}" text-anchor="end">{escape(row.name)}</text>'
+            f'<rect x="{LABEL}" y="{y}" width="{first:.1f}" height="{BAR}" fill="{COMPUTE}"/>'
+            f'<rect x="{LABEL + first:.1f}" y="{y}" width="{second:.1f}" height="{BAR}" fill="{EXPOSED}"/>'
+            f'<text x="{LABEL + first + second + 6:.1f}" y="{y + BAR - 5}">{escape(row.text)}</text>'
+        )
+    told = "; ".join(f"{row.name}: {row.text}" for row in rows)
+    return _picture(height, title, told, shapes)
+
+
+def curves(rows: Sequence[Curve], title: str, x_text: Callable[[float], str], x_name: str, y_name: str) -> str:
+    """A metric against what it cost. The horizontal axis counts in powers of ten where values are far apart."""
+    xs = [x for row in rows for x, _ in row.points if x > 0]
+    ys = [y for row in rows for _, y in row.points]
+    if not xs or not ys:
+        return ""
+    across = _axis(min(xs), max(xs), LEFT, WIDTH - RIGHT, log=max(xs) > LOG_FROM * min(xs))
+    upward = _axis(min(ys), max(ys), PLOT_HEIGHT - BOTTOM, TOP, log=False)
+    shapes = [*_frame(across, upward, x_text, x_name, y_name)]
+    names = _name_places([(upward.place(row.points[-1][1]), row.name) for row in rows])
+    for number, row in enumerate(rows):
+        colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+        places = [(across.place(x), upward.place(y)) for x, y in row.points if x > 0]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        shapes.append(
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
+        )
+        shapes += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
+        if places:
+            x, y = places[-1]
+            at = names[number]
+            shapes.append(
+                f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT + 8}" y2="{at - 4:.1f}" stroke="{colour}" '
+                f'stroke-width="0.5"/><text class="name" x="{WIDTH - RIGHT + 12}" y="{at:.1f}" fill="{colour}">'
+                f"{escape(row.name)}</text>"
+            )
+    told = "; ".join(f"{row.name} ends at {row.points[-1][1]:.4g} after {x_text(row.points[-1][0])}" for row in rows)
+    return _picture(PLOT_HEIGHT, title, told, shapes)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    low: float
+    high: float
+    start: float  # pixels
+    end: float
+    log: bool
+
+    def place(self, value: float) -> float:
+        low, high, at = (math.log10(v) if self.log else v for v in (self.low, self.high, value))
+        return self.start + (at - low) / (high - low) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        if self.log:
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            return [t for t in (m * 10.0**p for p in powers for m in (1, 3)) if self.low <= t <= self.high]
+        step = 10 ** math.floor(math.log10((self.high - self.low) / 3))
+        step = next(s for s in (step, 2 * step, 5 * step, 10 * step) if (self.high - self.low) / s <= 6)
+        first = math.ceil(self.low / step - 1e-9)
+        return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def _axis(low: float, high: float, start: float, end: float, *, log: bool) -> _Axis:
+    if low == high:
+        low, high = (low / 2, high * 2) if log else (low - abs(low) / 10 - 1e-9, high + abs(high) / 10 + 1e-9)
+    margin = 0.0 if log else (high - low) / 20
+    return _Axis(low - margin, high + margin, start, end, log)
+
+
+def _frame(across: _Axis, upward: _Axis, x_text: Callable[[float], str], x_name: str, y_name: str) -> list[str]:
+    shapes = []
+    for tick in upward.ticks():
+        y = upward.place(tick)
+        shapes.append(
+            f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:.4g}</text>'
+        )
+    for tick in across.ticks():
+        x = across.place(tick)
+        shapes.append(
+            f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{PLOT_HEIGHT - BOTTOM}"/>'
+            f'<text x="{x:.1f}" y="{PLOT_HEIGHT - BOTTOM + 16}" text-anchor="middle">{escape(x_text(tick))}</text>'
+        )
+    scale = ", powers of ten" if across.log else ""
+    shapes.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{PLOT_HEIGHT - 8}" text-anchor="middle">'
+        f"{escape(x_name)}{scale}</text>"
+        f'<text x="14" y="{PLOT_HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 14 {PLOT_HEIGHT / 2})">'
+        f"{escape(y_name)}</text>"
+    )
+    return shapes
+
+
+def _name_places(wanted: Sequence[tuple[float, str]]) -> list[float]:
+    """Where names stand beside the curves' ends: near them, and 15 pixels apart."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    places = [0.0] * len(wanted)
+    last = TOP - 5.0
+    for i in order:
+        last = places[i] = max(wanted[i][0] + 4, last + 15)
+    return places
+
+
+def _picture(height: float, title: str, told: str, shapes: Sequence[str]) -> str:
+    return (
+        f'<svg role="img" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title><desc>{escape(told)}</desc>{''.join(shapes)}</svg>"
+    )

@@ -1,0 +1,133 @@
+"""What the table means, in sentences: who wins, who loses to DDP or to the best baseline, whose model is worse.
+
+A model counts as worse than DDP's when its metric is more than 1 point (of metrics between 0 and 1 that grow) or more
+than 2% (of all others) on the wrong side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from laconic.compare.lines import Comparison, Line, best_baseline, ddp_line, lines, main_metric
+from laconic.compare.rows import DDP, Kind
+from laconic.compare.target import Target, higher_is_better
+
+POINT = 0.01
+SHARE = 0.02
+LOOPBACK = (
+    "The ranks talked over this machine's loopback, which is not a slow network: what saying less gains cannot show "
+    "here. Use --hosts N --rate R for emulated links."
+)
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    rows = lines(comparison)
+    setting = comparison.setting
+    said = [_stopped(comparison)] if not comparison.complete else []
+    said += [f"{line.row.text} failed: {_first_line(line.failure)}" for line in rows if line.failure is not None]
+    ddp, best = ddp_line(rows), best_baseline(rows)
+    if ddp is None:
+        said.append("DDP has no result, so nothing can be compared with it.")
+    elif best is not None:
+        plans = [line for line in rows if line.row.kind is Kind.PLAN and line.step_s is not None]
+        said += _winner(plans, best)
+        said += [text for line in plans if (text := _speed(line, ddp, best))]
+        said += _quality([line for line in rows if line.row.kind is not Kind.FLOOR], ddp, setting.until)
+    said += _target(rows, setting.until)
+    if not setting.lab:
+        said.append(LOOPBACK)
+    return said
+
+
+def _stopped(comparison: Comparison) -> str:
+    done = sum(len(result.runs) for result in comparison.results)
+    return f"Stopped early: {done} of {len(comparison.results) * comparison.setting.repeat} runs are in this table."
+
+
+def _winner(plans: Sequence[Line], best: Line) -> list[str]:
+    first = max(plans, key=lambda line: line.ratio_to_ddp or 0.0, default=None)
+    if first is None or (first.ratio_to_best_baseline or 0.0) <= 1:
+        return [f"No plan is faster than {_name(best)}."] if plans else []
+    than_best = "" if best.row.plan == DDP else f" and {first.ratio_to_best_baseline:.2f}x {_name(best)}"
+    return [f"Fastest plan: {first.row.text}, {first.ratio_to_ddp:.2f}x DDP{than_best} in steps per second."]
+
+
+def _speed(line: Line, ddp: Line, best: Line) -> str | None:
+    """The plain word when a plan loses."""
+    to_ddp, to_best = line.ratio_to_ddp or 0.0, line.ratio_to_best_baseline or 0.0
+    if to_ddp < 1:
+        return f"{line.row.text} LOSES to DDP: {to_ddp:.2f}x its speed{_overlap(line, ddp)}."
+    if to_best < 1:
+        lost = f"{to_best:.2f}x its speed{_overlap(line, best)}"
+        return f"{line.row.text} beats DDP ({to_ddp:.2f}x) but LOSES to {_name(best)}: {lost}."
+    return None
+
+
+def _overlap(line: Line, other: Line) -> str:
+    if line.step_s is None or other.step_s is None or line.runs < 2:
+        return ""
+    apart = line.step_s.min > other.step_s.max or other.step_s.min > line.step_s.max
+    return "" if apart else " (their runs overlap, so this may be chance)"
+
+
+def _quality(rows: Sequence[Line], ddp: Line, until: Target | None) -> list[str]:
+    metric = main_metric([ddp, *rows], until)
+    if metric is None:
+        return ["Nothing was logged, so the models' quality is unknown: call laconic.log(accuracy=...) in the script."]
+    rising = higher_is_better(metric, until)
+    reference = ddp.metrics.get(metric)
+    if rising is None or reference is None:
+        return []
+    others = [line for line in rows if line is not ddp and line.step_s is not None]
+    said = [text for line in others if (text := _worse(line, metric, reference, rising=rising))]
+    if others and not said:
+        said = [f"Every row's {metric} is within {_margin(reference, rising=rising)} of DDP's, or better."]
+    return said
+
+
+def _worse(line: Line, metric: str, reference: float, *, rising: bool) -> str | None:
+    value = line.metrics.get(metric)
+    if value is None:
+        return f"{line.row.text} has no finite {metric} at the end: it diverged or logged nothing."
+    lost = reference - value if rising else value - reference
+    in_points = _in_points(reference, rising=rising)
+    if lost <= (POINT if in_points else SHARE * abs(reference)):
+        return None
+    amount = f"{100 * lost:.1f} points" if in_points else _share(lost, reference)
+    return f"{line.row.text} is WORSE than DDP: {metric} {value:.4g} against {reference:.4g}, by {amount}."
+
+
+def _share(lost: float, reference: float) -> str:
+    return f"{100 * lost / abs(reference):.0f}%" if reference else f"{lost:.3g}"
+
+
+def _in_points(reference: float, *, rising: bool) -> bool:
+    return rising and 0 <= reference <= 1
+
+
+def _margin(reference: float, *, rising: bool) -> str:
+    return "1 point" if _in_points(reference, rising=rising) else "2%"
+
+
+def _target(rows: Sequence[Line], until: Target | None) -> list[str]:
+    if until is None:
+        return []
+    ran = [line for line in rows if line.step_s is not None]
+    names = {name for line in ran for name in line.metrics}
+    if ran and until.metric not in names:
+        logged = f"only {', '.join(sorted(names))}" if names else "nothing at all"
+        return [f"No run logged {until.metric!r}, {logged}."]
+    missed = [
+        line.row.text
+        for line in ran
+        if line.row.kind is not Kind.FLOOR and line.reached and line.reached.seconds is None
+    ]
+    return [f"Not every run reached {until}: {', '.join(missed)}."] if missed else []
+
+
+def _name(baseline: Line) -> str:
+    return "DDP" if baseline.row.plan == DDP else f"the best baseline, {baseline.row.text}"
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().splitlines()[0] if text and text.strip() else "it said nothing"
