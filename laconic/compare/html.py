@@ -103,9 +103,8 @@ def _curves(comparison: Comparison, rows: Sequence[Line]) -> str:
     results = [result for result in comparison.results if result.runs and result.failure is None]
     if metric is None or not results:
         return ""
-    by_time = [_curve(result, metric, lambda point: point.seconds) for result in results]
-    # a row that never sends has no place on an axis of bytes
-    by_bytes = [_curve(result, metric, lambda point: point.wire_bytes) for result in results]
+    by_time = [_curve(result, i, metric, lambda point: point.seconds) for i, result in enumerate(results)]
+    by_bytes = [_curve(result, i, metric, lambda point: point.wire_bytes) for i, result in enumerate(results)]
     return (
         f"<h3>{escape(metric)} against training time (first repetition)</h3>"
         + curves(_drawn(by_time), f"{metric} against time", seconds_text, "training time", metric)
@@ -114,14 +113,14 @@ def _curves(comparison: Comparison, rows: Sequence[Line]) -> str:
     )
 
 
-def _curve(result: Result, metric: str, cost: Callable[[Point], float]) -> Curve:
-    points = [(point, point.metrics.get(metric)) for point in result.runs[0].points]
-    return Curve(result.row.text, tuple((cost(point), value) for point, value in points if value is not None))
+def _curve(result: Result, number: int, metric: str, cost: Callable[[Point], float]) -> Curve:
+    """Without points that cost nothing: a row that never sends has no place on an axis of bytes."""
+    points = [(cost(point), point.metrics.get(metric)) for point in result.runs[0].points]
+    return Curve(result.row.text, number, tuple((x, y) for x, y in points if x > 0 and y is not None))
 
 
 def _drawn(rows: Sequence[Curve]) -> list[Curve]:
-    kept = [Curve(row.name, tuple((x, y) for x, y in row.points if x > 0)) for row in rows]
-    return [row for row in kept if row.points]
+    return [row for row in rows if row.points]
 
 
 def _failures(rows: Sequence[Line]) -> str:

@@ -63,10 +63,12 @@ class Interval:
 def read_run(journals: Sequence[Mapping[str, Any]], plan: str) -> Run:
     """All ranks' journals, rank 0 first; they must tell of the plan that was asked for."""
     for journal in journals:
+        if not journal["plan"]:
+            raise LaconicError("The script never called laconic.distribute, so there was nothing to measure.")
         if journal["plan"] != plan:
             raise LaconicError(
-                f"The script was told to train with {plan}, but trained with {journal['plan'] or 'none at all'}. Leave "
-                f"the plan out of laconic.distribute(model, optimizer): it then takes the one it is told."
+                f"The script was told to train with {plan}, but trained with {journal['plan']}. Leave the plan out of "
+                f"laconic.distribute(model, optimizer): it then takes the one it is told."
             )
     steps = {journal["steps"] for journal in journals}
     if len(steps) != 1:

@@ -18,6 +18,7 @@ WIDTH = 860
 BAR, GAP = 18, 10
 LABEL = 230
 PLOT_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 70, 200, 16, 46
+NAME_APART, NAME_LENGTH = 15, 32
 LOG_FROM = 20.0  # largest over smallest value from which an axis counts in powers of ten
 
 
@@ -32,6 +33,7 @@ class Bar:
 @dataclass(frozen=True)
 class Curve:
     name: str
+    number: int  # decides colour and dashes, the same in every picture
     points: tuple[tuple[float, float], ...]
 
 
@@ -45,7 +47,7 @@ def bars(rows: Sequence[Bar], title: str) -> str:
         y = GAP + number * (BAR + GAP)
         first, second = row.compute / longest * room, row.exposed / longest * room
         shapes.append(
-            f'<text class="name" x="{LABEL - 8}" y="{y + BAR - 5}" text-anchor="end">{escape(row.name)}</text>'
+            f'<text class="name" x="{LABEL - 8}" y="{y + BAR - 5}" text-anchor="end">{escape(_short(row.name))}</text>'
             f'<rect x="{LABEL}" y="{y}" width="{first:.1f}" height="{BAR}" fill="{COMPUTE}"/>'
             f'<rect x="{LABEL + first:.1f}" y="{y}" width="{second:.1f}" height="{BAR}" fill="{EXPOSED}"/>'
             f'<text x="{LABEL + first + second + 6:.1f}" y="{y + BAR - 5}">{escape(row.text)}</text>'
@@ -55,33 +57,33 @@ def bars(rows: Sequence[Bar], title: str) -> str:
 
 
 def curves(rows: Sequence[Curve], title: str, x_text: Callable[[float], str], x_name: str, y_name: str) -> str:
-    """A metric against what it cost. The horizontal axis counts in powers of ten where values are far apart."""
-    xs = [x for row in rows for x, _ in row.points if x > 0]
+    """A metric against what it cost, which is above 0; powers of ten on the horizontal axis where costs are far apart."""
+    xs = [x for row in rows for x, _ in row.points]
     ys = [y for row in rows for _, y in row.points]
-    if not xs or not ys:
+    if not xs:
         return ""
     across = _axis(min(xs), max(xs), LEFT, WIDTH - RIGHT, log=max(xs) > LOG_FROM * min(xs))
-    upward = _axis(min(ys), max(ys), PLOT_HEIGHT - BOTTOM, TOP, log=False)
-    shapes = [*_frame(across, upward, x_text, x_name, y_name)]
-    names = _name_places([(upward.place(row.points[-1][1]), row.name) for row in rows])
-    for number, row in enumerate(rows):
-        colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
-        places = [(across.place(x), upward.place(y)) for x, y in row.points if x > 0]
-        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        shapes.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>'
-        )
-        shapes += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places]
-        if places:
-            x, y = places[-1]
-            at = names[number]
-            shapes.append(
-                f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT + 8}" y2="{at - 4:.1f}" stroke="{colour}" '
-                f'stroke-width="0.5"/><text class="name" x="{WIDTH - RIGHT + 12}" y="{at:.1f}" fill="{colour}">'
-                f"{escape(row.name)}</text>"
-            )
+    height = max(PLOT_HEIGHT, TOP + NAME_APART * len(rows) + BOTTOM)
+    upward = _axis(min(ys), max(ys), height - BOTTOM, TOP, log=False)
+    shapes = _frame(across, upward, x_text, x_name, y_name, height)
+    names = name_places([upward.place(row.points[-1][1]) for row in rows], height - BOTTOM)
+    for row, at in zip(rows, names, strict=True):
+        shapes += _curve(row, [(across.place(x), upward.place(y)) for x, y in row.points], at)
     told = "; ".join(f"{row.name} ends at {row.points[-1][1]:.4g} after {x_text(row.points[-1][0])}" for row in rows)
-    return _picture(PLOT_HEIGHT, title, told, shapes)
+    return _picture(height, title, told, shapes)
+
+
+def _curve(row: Curve, places: Sequence[tuple[float, float]], name_at: float) -> list[str]:
+    colour, dash = COLOURS[row.number % len(COLOURS)], DASHES[row.number % len(DASHES)]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    x, y = places[-1]
+    return [
+        f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>',
+        *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places),
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT + 8}" y2="{name_at - 4:.1f}" stroke="{colour}" '
+        f'stroke-width="0.5"/><text class="name" x="{WIDTH - RIGHT + 12}" y="{name_at:.1f}" fill="{colour}">'
+        f"{escape(_short(row.name))}</text>",
+    ]
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,9 @@ def _axis(low: float, high: float, start: float, end: float, *, log: bool) -> _A
     return _Axis(low - margin, high + margin, start, end, log)
 
 
-def _frame(across: _Axis, upward: _Axis, x_text: Callable[[float], str], x_name: str, y_name: str) -> list[str]:
+def _frame(
+    across: _Axis, upward: _Axis, x_text: Callable[[float], str], x_name: str, y_name: str, height: int
+) -> list[str]:
     shapes = []
     for tick in upward.ticks():
         y = upward.place(tick)
@@ -124,27 +128,35 @@ def _frame(across: _Axis, upward: _Axis, x_text: Callable[[float], str], x_name:
     for tick in across.ticks():
         x = across.place(tick)
         shapes.append(
-            f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{PLOT_HEIGHT - BOTTOM}"/>'
-            f'<text x="{x:.1f}" y="{PLOT_HEIGHT - BOTTOM + 16}" text-anchor="middle">{escape(x_text(tick))}</text>'
+            f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{height - BOTTOM}"/>'
+            f'<text x="{x:.1f}" y="{height - BOTTOM + 16}" text-anchor="middle">{escape(x_text(tick))}</text>'
         )
     scale = ", powers of ten" if across.log else ""
     shapes.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{PLOT_HEIGHT - 8}" text-anchor="middle">'
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{height - 8}" text-anchor="middle">'
         f"{escape(x_name)}{scale}</text>"
-        f'<text x="14" y="{PLOT_HEIGHT / 2}" text-anchor="middle" transform="rotate(-90 14 {PLOT_HEIGHT / 2})">'
+        f'<text x="14" y="{height / 2}" text-anchor="middle" transform="rotate(-90 14 {height / 2})">'
         f"{escape(y_name)}</text>"
     )
     return shapes
 
 
-def _name_places(wanted: Sequence[tuple[float, str]]) -> list[float]:
-    """Where names stand beside the curves' ends: near them, and 15 pixels apart."""
+def name_places(wanted: Sequence[float], bottom: float) -> list[float]:
+    """Where names stand beside the curves' ends: near them, apart from each other, not below the picture."""
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     places = [0.0] * len(wanted)
-    last = TOP - 5.0
+    last = -math.inf
     for i in order:
-        last = places[i] = max(wanted[i][0] + 4, last + 15)
+        last = places[i] = max(wanted[i] + 4, last + NAME_APART)
+    lowest = bottom
+    for i in reversed(order):
+        places[i] = min(places[i], lowest)
+        lowest = places[i] - NAME_APART
     return places
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 1]}…"
 
 
 def _picture(height: float, title: str, told: str, shapes: Sequence[str]) -> str:

@@ -1,0 +1,62 @@
+"""Comparisons made by hand for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laconic.compare.lines import Comparison, Result, Setting
+from laconic.compare.measured import Point, Run
+from laconic.compare.rows import choose, read
+from laconic.compare.target import Target
+
+PLAN = "bsp / allreduce / none / fused"
+
+
+def run(
+    step_s: float = 1.0, wait_s: float | None = None, tx: float | None = None, points: tuple[Point, ...] = (), **metrics: float
+) -> Run:
+    """One whose last log says `metrics`."""
+    last = (Point(10, 10 * step_s, 1000.0, tx, metrics),) if metrics else ()
+    return Run(10, step_s, wait_s, wire_bytes=100.0, tx_bytes=tx, points=(*points, *last))
+
+
+def comparison(
+    runs: dict[str, list[Run] | str], *, until: Target | None = None, complete: bool = True, **setting: Any
+) -> Comparison:
+    """`{plan: runs, or why it failed}`, in this order."""
+    results = [
+        Result(read(text), failure=came) if isinstance(came, str) else Result(read(text), tuple(came))
+        for text, came in runs.items()
+    ]
+    given: dict[str, Any] = {"task": "digits", "args": (), "hosts": 4, "rate": "100mbit", "steps": 10, "repeat": 3, "lab": True}
+    return Comparison(Setting(until=until, **{**given, **setting}), tuple(results), complete)
+
+
+def journal(
+    step_s: list[float],
+    *,
+    wait_s: list[float] | None = None,
+    talks: list[int] | None = None,
+    wire: list[int] | None = None,
+    tx: list[int] | None = None,
+    logged: list[int] | None = None,
+    plan: str = PLAN,
+    logs: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """What one rank leaves; the first interval ends step 2."""
+    count = len(step_s)
+    return {
+        "plan": plan,
+        "steps": count + 1,
+        "step": list(range(2, count + 2)),
+        "step_s": step_s,
+        "wait_s": wait_s,
+        "wire_bytes_each": wire or [10] * count,
+        "tx_bytes_each": tx,
+        "exchanges_each": talks or [1] * count,
+        "logged_steps": logged or [],
+        "logs": logs or [],
+    }
+
+
+DEMO = choose(["bf16", "local(8)"], ["ddp+bf16"])

@@ -1,0 +1,94 @@
+"""The step's figure, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from laconic.compare.measured import LONGEST, WARMUP_STEPS, Point, read_run
+from laconic.core.errors import LaconicError
+from tests.compare.made import PLAN, journal
+
+
+def test_the_first_steps_are_left_out():
+    found = read_run([journal([100.0] * WARMUP_STEPS + [1.0, 2.0, 3.0])], PLAN)
+    assert found.step_s == 2.0
+    assert found.steps == WARMUP_STEPS + 4
+
+
+def test_a_run_of_warm_up_alone_is_timed_by_it():
+    assert read_run([journal([3.0, 1.0])], PLAN).step_s == 2.0
+
+
+def test_local_steps_count_by_their_share_not_by_their_median():
+    pattern = [1.0] * 7 + [9.0]
+    talks = [0] * 7 + [1]
+    wire = [0] * 7 + [800]
+    found = read_run([journal(pattern * 4, talks=talks * 4, wire=wire * 4)], PLAN)
+    assert found.step_s == pytest.approx(2.0)
+    assert found.wire_bytes == pytest.approx(100.0)
+
+
+def test_leaving_out_evaluations_does_not_change_the_share_of_talking_steps():
+    """Every silent interval after an exchange holds an evaluation; the talking share stays one in eight."""
+    pattern, talks = [500.0, *([1.0] * 6), 9.0], [0] * 7 + [1]
+    logged = [2 + i for i in range(32) if i % 8 == 0]
+    found = read_run([journal(pattern * 4, talks=talks * 4, logged=logged)], PLAN)
+    assert found.step_s == pytest.approx(2.0)
+
+
+def test_an_evaluation_on_one_rank_is_left_out_on_all():
+    steps = [1.0] * 10
+    waiting = [1.0] * 7 + [50.0] + [1.0] * 2
+    found = read_run([journal(steps, logged=[9]), journal(waiting)], PLAN)
+    assert found.step_s == 1.0
+
+
+def test_a_script_that_logs_in_every_step_is_timed_all_the_same():
+    assert read_run([journal([2.0] * 10, logged=list(range(2, 12)))], PLAN).step_s == 2.0
+
+
+def test_an_extreme_interval_counts_as_five_medians():
+    found = read_run([journal([1.0] * 5 + [1.0] * 9 + [1000.0], wait_s=[0.5] * 14 + [500.0])], PLAN)
+    assert found.step_s == pytest.approx((9 + LONGEST) / 10)
+    assert found.wait_s == pytest.approx((9 * 0.5 + LONGEST / 2) / 10)
+
+
+def test_a_job_is_as_fast_as_its_slowest_rank_and_sends_as_much_as_the_average_one():
+    ranks = [
+        journal([1.0] * 8, wait_s=[0.5] * 8, wire=[100] * 8, tx=[110] * 8),
+        journal([2.0] * 8, wait_s=[0.1] * 8, wire=[300] * 8, tx=[330] * 8),
+    ]
+    found = read_run(ranks, PLAN)
+    assert (found.step_s, found.wire_bytes, found.tx_bytes) == (2.0, 200.0, 220.0)
+    assert found.wait_s == pytest.approx(0.3)
+
+
+def test_what_one_rank_does_not_know_nobody_knows():
+    found = read_run([journal([1.0] * 8, wait_s=[0.5] * 8, tx=[1] * 8), journal([1.0] * 8)], PLAN)
+    assert found.wait_s is None
+    assert found.tx_bytes is None
+
+
+def test_logs_come_from_the_first_rank_that_has_any():
+    entry = {"step": 4, "seconds": 2.0, "wire_bytes": 10, "tx_bytes": None, "metrics": {"loss": 0.5}}
+    later = entry | {"step": 8, "metrics": {"accuracy": None}}
+    found = read_run([journal([1.0] * 8), journal([1.0] * 8, logs=[entry, later])], PLAN)
+    assert found.points[0] == Point(4, 2.0, 10, None, {"loss": 0.5})
+    assert found.metrics == {"loss": 0.5, "accuracy": None}
+
+
+def test_a_script_that_chose_another_plan_is_found_out():
+    with pytest.raises(LaconicError, match=r"was told to train with bsp.*trained with local\(8\).*Leave the plan out"):
+        read_run([journal([1.0] * 8, plan="local(8)")], PLAN)
+    with pytest.raises(LaconicError, match=r"never called laconic\.distribute"):
+        read_run([journal([1.0] * 8, plan="")], PLAN)
+
+
+def test_ranks_that_took_different_steps_are_found_out():
+    with pytest.raises(LaconicError, match="different numbers of steps: 8, 9"):
+        read_run([journal([1.0] * 8), journal([1.0] * 7)], PLAN)
+
+
+def test_a_run_without_two_steps_cannot_be_timed():
+    with pytest.raises(LaconicError, match="too few to time one"):
+        read_run([journal([])], PLAN)
