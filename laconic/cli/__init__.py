@@ -14,8 +14,9 @@ from laconic.core.errors import LaconicError, UsageError
 
 # Beware: once `laconic.cli.list` is imported, the name `list` in this file is that module.
 VERBS = {
-    "run": "launch a training script on several processes (torchrun plus --plan)",
+    "run": "launch a training script: torchrun plus --plan, or emulated hosts with --hosts and --rate",
     "compare": "train with several plans and with DDP, side by side, and say who wins",
+    "lab": "a shell in an emulated host, or a check of what the lab measures",
     "list": "show every algorithm a plan can name",
     "doctor": "check what works on this machine and say what to install",
 }

@@ -16,7 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from laconic.cli.lab_options import add_lab_options, lab_spec
+from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
+from laconic.cli.signals import ENDING
 from laconic.compare.html import page
 from laconic.compare.lines import Comparison, Setting
 from laconic.compare.order import evaluate_every
@@ -29,9 +32,11 @@ from laconic.compare.target import read as read_target
 from laconic.compare.workload import TASKS, Workload, check_target, workload
 from laconic.core.errors import UsageError
 from laconic.core.files import check_writable, write_whole
+from laconic.lab.enter import enter, inside
+from laconic.lab.spec import LabSpec
 from laconic.launch.job import Site, local_sites
 
-INTERRUPTED, TERMINATED = 130, 143
+WORLD = 4
 LIMIT_S = 3600.0
 EPILOG = """examples:
   laconic compare digits -n 4 --plans "ef(topk(0.01)); local(8)"
@@ -69,18 +74,24 @@ def main(argv: Sequence[str]) -> int:
     args, rest = arguments(argv)
     request, outputs = read(args, rest, argv), Outputs(args.json, args.html)
     outputs.check()
-    sites = local_sites(args.n)
-    with termination() as ended:
+    if request.setting.lab and not inside():
+        return enter(["compare", *argv], lab_spec(args))
+    with stopping() as signals, places(args) as sites:
         comparison = measure(request, sites)
         print(as_text(comparison), flush=True)
         kept = outputs.write(comparison)
     if not comparison.complete:
-        return TERMINATED if ended else INTERRUPTED
+        return 128 + (signals or [signal.SIGINT])[0]
     return 1 if comparison.failed or not kept else 0
 
 
 def measure(request: Request, sites: Sequence[Site]) -> Comparison:
     return run_all(request, sites, Show(plan_turns(request), sys.stderr))
+
+
+def places(args: argparse.Namespace) -> contextlib.AbstractContextManager[list[Site]]:
+    """The hosts of a lab (or of --no-lab), or so many processes over loopback."""
+    return contextlib.nullcontext(local_sites(args.n or WORLD)) if args.hosts is None else hosts_of(args)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -98,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--plans", metavar="TEXT", help=f'separated by ";" (default: "{"; ".join(DEFAULT_PLANS)}")')
     which.add_argument("--plans-file", type=Path, metavar="FILE", help="one plan a line, # begins a remark")
     add("--baselines", metavar="TEXT", help=f'besides ddp (default: "{"; ".join(BASELINES)}")')
-    add("-n", type=int, default=4, metavar="N", help="processes on this machine, over loopback (default: 4)")
+    add("-n", type=int, metavar="N", help=f"processes over loopback, without a lab (default: {WORLD})")
     steps = ", ".join(f"{name} {count}" for name, count in TASKS.items())
     add("--steps", type=int, metavar="S", help=f"per run (default: {steps}; a script: its own). A script is ended then")
     add("--repeat", type=int, default=3, metavar="K", help="runs of each row (default: 3)")
@@ -106,6 +117,7 @@ def parser() -> argparse.ArgumentParser:
     add("--json", type=Path, metavar="OUT", help="write the result as one JSON object")
     add("--html", type=Path, metavar="OUT", help="write the result as one page")
     add("--limit", type=float, default=LIMIT_S, metavar="SECONDS", help="for one run (default: 3600)")
+    add_lab_options(made)
     return made
 
 
@@ -125,7 +137,9 @@ def arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
 
 def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> Request:
     """Everything that can be refused is refused here."""
-    if args.n < 1:
+    if args.n is not None and args.hosts is not None:
+        raise UsageError("--hosts and -n were both given: take --hosts for emulated hosts, -n for loopback.")
+    if args.n is not None and args.n < 1:
         raise UsageError(f"-n {args.n}: give at least 1 process.")
     if args.repeat < 1:
         raise UsageError(f"--repeat {args.repeat}: give at least 1.")
@@ -139,11 +153,14 @@ def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> 
     if until is not None:
         check_target(work, until)
         work = _evaluated_on_the_way(work, rest, evaluate_every(work.steps or 1, rows))
+    spec = lab_spec(args)
     setting = Setting(
         task=args.task,
         args=tuple(rest),
-        hosts=args.n,
-        rate=None,
+        hosts=args.hosts or args.n or WORLD,
+        rate=None if spec is None else args.rate,
+        lab=spec is not None,
+        link=_link(spec),
         steps=work.steps,
         repeat=args.repeat,
         until=until,
@@ -151,6 +168,11 @@ def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> 
         machine=facts(),
     )
     return Request(setting, rows, work.script, args.limit, work.last_step)
+
+
+def _link(spec: LabSpec | None) -> str:
+    """What is set besides one rate for all."""
+    return "" if spec is None or spec == LabSpec(spec.hosts, spec.rate) else str(spec)
 
 
 def _evaluated_on_the_way(work: Workload, rest: Sequence[str], steps: int) -> Workload:
@@ -180,16 +202,19 @@ def keep(path: Path, text: str) -> bool:
 
 
 @contextlib.contextmanager
-def termination() -> Iterator[list[int]]:
-    """SIGTERM ends the runs like Ctrl-C: what is finished is shown. The list tells whether it came."""
+def stopping() -> Iterator[list[int]]:
+    """The first Ctrl-C, SIGTERM or SIGHUP ends the runs, and what is finished is shown undisturbed by more of them."""
     came: list[int] = []
 
     def stop(number: int, _: object) -> None:
         came.append(number)
+        for other in ENDING:
+            signal.signal(other, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.signal(number, stop) for number in ENDING}
     try:
         yield came
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, action in before.items():
+            signal.signal(number, action)

@@ -28,6 +28,7 @@ def facts() -> dict[str, str]:
         "laconic": importlib.metadata.version("laconic"),
         "torch": torch.__version__,
         "python": platform.python_version(),
+        "threads per rank": os.environ.get("OMP_NUM_THREADS", "1"),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

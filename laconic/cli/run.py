@@ -1,4 +1,4 @@
-"""`laconic run`: torchrun, plus --plan, --timeout and --debug.
+"""`laconic run`: torchrun, plus --plan, --timeout and --debug, or emulated hosts with --hosts and --rate.
 
 The parser is torchrun's own, so every torchrun option works, also on several machines. A plan is
 read before any process starts: a typo costs a second, not a rendezvous.
@@ -20,16 +20,26 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
+from laconic.cli.lab_options import OPTIONS, add_lab_options, lab_spec
 from laconic.cli.machine import cores
+from laconic.cli.on_hosts import on_hosts
 from laconic.core.errors import UsageError
 from laconic.plan import check_text
 from laconic.session import DEFAULT_TIMEOUT_S
+
+KNOWN_WITH_HOSTS = {
+    *("plan", "timeout", "debug", "nproc_per_node", "module", "training_script", "training_script_args"),
+    *("hosts", "no_lab", *OPTIONS),
+}
 
 
 def main(argv: Sequence[str]) -> int:
     """Launch the script and wait for it; 1 if any rank failed."""
     args = resolve(parser().parse_args(argv), os.environ)
-    os.environ.update(environment(args, os.environ))
+    new = environment(args, os.environ)
+    if args.hosts is not None:
+        return on_hosts(args, new, argv)
+    os.environ.update(new)
     try:
         torchrun.run(args)
     except ChildFailedError as error:
@@ -48,13 +58,16 @@ def parser() -> argparse.ArgumentParser:
     """Torchrun's parser with our options in front."""
     parser = torchrun.get_args_parser()
     parser.prog = "laconic run"
-    parser.usage = "laconic run [torchrun options] [--plan TEXT] script.py|-m module [arguments]"
+    parser.usage = (
+        "laconic run [torchrun options | --hosts N --rate RATE] [--plan TEXT] script.py|-m module [arguments]"
+    )
     parser.description = __doc__
     own = parser.add_argument_group("laconic")
     own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say")
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)")
     own.add_argument("--debug", action="store_true", help="cross-check what ranks send")
     own.add_argument("-n", dest="nproc_per_node", metavar="N", help="same as --nproc-per-node")
+    add_lab_options(parser)
     if "PET_NPROC_PER_NODE" not in os.environ:  # torchrun's own variable for this option
         parser.set_defaults(nproc_per_node="auto")
     return parser
@@ -67,11 +80,26 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
     plan = args.plan if args.plan is not None else env.get("LACONIC_PLAN")
     args.plan = None if plan is None else check_text(plan)
     args.timeout = _timeout_s(args.timeout, env)
+    lab_spec(args)  # refuses what makes no sense
+    if args.hosts is not None:
+        return _resolve_hosts(args)
     args.nproc_per_node = str(_processes(args.nproc_per_node))
     args.standalone = args.standalone or _is_alone(args)
     key = "timeout" if args.rdzv_backend == "static" else "join_timeout"
     limits = [f"{key}={math.ceil(args.timeout)}", args.rdzv_conf]
     args.rdzv_conf = ",".join(filter(None, limits))  # what the user wrote comes last and wins
+    return args
+
+
+def _resolve_hosts(args: argparse.Namespace) -> argparse.Namespace:
+    """One rank a host unless told otherwise; what only torchrun can do is refused."""
+    usual = vars(parser().parse_args(["script.py"]))
+    for option, value in vars(args).items():
+        if option not in KNOWN_WITH_HOSTS and value != usual[option]:
+            raise UsageError(
+                f"--{option.replace('_', '-')} is torchrun's and has no meaning with --hosts; leave it out."
+            )
+    args.nproc_per_node = "1" if args.nproc_per_node == "auto" else str(_processes(args.nproc_per_node))
     return args
 
 
@@ -83,7 +111,8 @@ def environment(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, s
     if args.debug:
         new["LACONIC_DEBUG"] = "1"
     if "OMP_NUM_THREADS" not in env:
-        new["OMP_NUM_THREADS"] = str(max(1, cores() // int(args.nproc_per_node)))
+        ranks = int(args.nproc_per_node) * (args.hosts or 1)
+        new["OMP_NUM_THREADS"] = str(max(1, cores() // ranks))
     return new
 
 

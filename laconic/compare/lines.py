@@ -82,6 +82,7 @@ class Line:
     step_s: Spread | None = None
     ratio_to_ddp: float | None = None
     ratio_to_best_baseline: float | None = None
+    times_floor: float | None = None  # its step over the step that never talks
     wire_bytes: float | None = None
     tx_bytes: float | None = None
     compute_s: float | None = None
@@ -116,6 +117,7 @@ def _line(
         step_s=step_s,
         ratio_to_ddp=None if ddp_s is None else ddp_s / step_s.median,
         ratio_to_best_baseline=None if best_s is None else best_s / step_s.median,
+        times_floor=None if floor_s is None else step_s.median / floor_s,
         wire_bytes=median(run.wire_bytes for run in runs),
         tx_bytes=known_median([run.tx_bytes for run in runs]),
         compute_s=None if exposed_s is None else step_s.median - exposed_s,

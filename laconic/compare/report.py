@@ -44,6 +44,7 @@ def _row(line: Line, result: Result) -> dict[str, Any]:
         "step_s": None if line.step_s is None else asdict(line.step_s),
         "ratio_to_ddp": line.ratio_to_ddp,
         "ratio_to_best_baseline": line.ratio_to_best_baseline,
+        "times_floor": line.times_floor,
         "tx_bytes_per_step": line.tx_bytes,
         "wire_bytes_per_step": line.wire_bytes,
         "compute_s": line.compute_s,

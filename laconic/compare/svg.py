@@ -57,7 +57,7 @@ def bars(rows: Sequence[Bar], title: str) -> str:
 
 
 def curves(rows: Sequence[Curve], title: str, x_text: Callable[[float], str], x_name: str, y_name: str) -> str:
-    """A metric against what it cost, which is above 0; powers of ten on the horizontal axis where costs are far apart."""
+    """A metric against its cost, which is above 0; costs far apart are shown in powers of ten."""
     xs = [x for row in rows for x, _ in row.points]
     ys = [y for row in rows for _, y in row.points]
     if not xs:
@@ -76,13 +76,12 @@ def curves(rows: Sequence[Curve], title: str, x_text: Callable[[float], str], x_
 def _curve(row: Curve, places: Sequence[tuple[float, float]], name_at: float) -> list[str]:
     colour, dash = COLOURS[row.number % len(COLOURS)], DASHES[row.number % len(DASHES)]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    x, y = places[-1]
+    (x, y), right = places[-1], WIDTH - RIGHT + 12
     return [
         f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>',
         *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in places),
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT + 8}" y2="{name_at - 4:.1f}" stroke="{colour}" '
-        f'stroke-width="0.5"/><text class="name" x="{WIDTH - RIGHT + 12}" y="{name_at:.1f}" fill="{colour}">'
-        f"{escape(_short(row.name))}</text>",
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{right - 4}" y2="{name_at - 4:.1f}" stroke="{colour}" opacity="0.5"/>',
+        f'<text class="name" x="{right}" y="{name_at:.1f}">{escape(_short(row.name))}</text>',
     ]
 
 

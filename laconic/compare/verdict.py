@@ -6,7 +6,7 @@ than 2% (of all others) on the wrong side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from laconic.compare.lines import Comparison, Line, best_baseline, ddp_line, lines, main_metric
 from laconic.compare.rows import DDP, Kind
@@ -26,13 +26,14 @@ def verdict(comparison: Comparison) -> list[str]:
     said = [_stopped(comparison)] if not comparison.complete else []
     said += [f"{line.row.text} failed: {_first_line(line.failure)}" for line in rows if line.failure is not None]
     ddp, best = ddp_line(rows), best_baseline(rows)
-    if ddp is None:
+    if ddp is None or best is None:
         said.append("DDP has no result, so nothing can be compared with it.")
-    elif best is not None:
+    else:
         plans = [line for line in rows if line.row.kind is Kind.PLAN and line.step_s is not None]
-        said += _winner(plans, best)
+        worse = _worse_rows(rows, ddp, setting.until)
+        said += _winner(plans, best, worse)
         said += [text for line in plans if (text := _speed(line, ddp, best))]
-        said += _quality([line for line in rows if line.row.kind is not Kind.FLOOR], ddp, setting.until)
+        said += worse.values() or _as_good(rows, ddp, setting.until)
     said += _target(rows, setting.until)
     if not setting.lab:
         said.append(LOOPBACK)
@@ -44,12 +45,24 @@ def _stopped(comparison: Comparison) -> str:
     return f"Stopped early: {done} of {len(comparison.results) * comparison.setting.repeat} runs are in this table."
 
 
-def _winner(plans: Sequence[Line], best: Line) -> list[str]:
-    first = max(plans, key=lambda line: line.ratio_to_ddp or 0.0, default=None)
-    if first is None or (first.ratio_to_best_baseline or 0.0) <= 1:
+def _winner(plans: Sequence[Line], best: Line, worse: Mapping[str, str]) -> list[str]:
+    """The fastest plan; if its model is worse than DDP's, also the fastest whose model is not."""
+    faster = [line for line in plans if (line.ratio_to_best_baseline or 0.0) > 1]
+    order = sorted(faster, key=lambda line: line.ratio_to_ddp or 0.0, reverse=True)
+    if not order:
         return [f"No plan is faster than {_name(best)}."] if plans else []
-    than_best = "" if best.row.plan == DDP else f" and {first.ratio_to_best_baseline:.2f}x {_name(best)}"
-    return [f"Fastest plan: {first.row.text}, {first.ratio_to_ddp:.2f}x DDP{than_best} in steps per second."]
+    good = next((line for line in order if line.row.plan not in worse), None)
+    said = [f"Fastest plan: {_praise(order[0], best)}."]
+    if good is None:
+        return [*said, f"No plan that is faster than {_name(best)} has a model as good as DDP's."]
+    return said if good is order[0] else [*said, f"Fastest with a model as good as DDP's: {_praise(good, best)}."]
+
+
+def _praise(line: Line, best: Line) -> str:
+    steps = [f"{line.ratio_to_ddp:.2f}x DDP"]
+    steps += [] if best.row.plan == DDP else [f"{line.ratio_to_best_baseline:.2f}x {best.row.text}"]
+    floor = "" if line.times_floor is None else f"; its step takes {line.times_floor:.2f}x the floor's"
+    return f"{line.row.text}, {' and '.join(steps)} in steps per second{floor}"
 
 
 def _speed(line: Line, ddp: Line, best: Line) -> str | None:
@@ -70,19 +83,31 @@ def _overlap(line: Line, other: Line) -> str:
     return "" if apart else " (their runs overlap, so this may be chance)"
 
 
-def _quality(rows: Sequence[Line], ddp: Line, until: Target | None) -> list[str]:
+def _worse_rows(rows: Sequence[Line], ddp: Line, until: Target | None) -> dict[str, str]:
+    """By plan: what is wrong with its model."""
+    metric = main_metric([ddp, *rows], until)
+    reference = ddp.metrics.get(metric) if metric else None
+    rising = higher_is_better(metric, until) if metric else None
+    if metric is None or reference is None or rising is None:
+        return {}
+    others = [line for line in rows if line is not ddp and line.step_s and line.row.kind is not Kind.FLOOR]
+    found = {line.row.plan: _worse(line, metric, reference, rising=rising) for line in others}
+    return {plan: text for plan, text in found.items() if text}
+
+
+def _as_good(rows: Sequence[Line], ddp: Line, until: Target | None) -> list[str]:
+    """When nobody's model is worse: that, or why it cannot be known."""
     metric = main_metric([ddp, *rows], until)
     if metric is None:
         return ["Nothing was logged, so the models' quality is unknown: call laconic.log(accuracy=...) in the script."]
-    rising = higher_is_better(metric, until)
-    reference = ddp.metrics.get(metric)
-    if rising is None or reference is None:
+    reference, rising = ddp.metrics.get(metric), higher_is_better(metric, until)
+    if reference is None:
+        return [f"DDP has no finite {metric} at the end, so models cannot be compared with its own."]
+    if rising is None:
+        return [f"Whether more or less {metric} is better is not known here; --until would say it."]
+    if not [line for line in rows if line.step_s and line is not ddp and line.row.kind is not Kind.FLOOR]:
         return []
-    others = [line for line in rows if line is not ddp and line.step_s is not None]
-    said = [text for line in others if (text := _worse(line, metric, reference, rising=rising))]
-    if others and not said:
-        said = [f"Every row's {metric} is within {_margin(reference, rising=rising)} of DDP's, or better."]
-    return said
+    return [f"Every row's {metric} is within {_margin(reference, rising=rising)} of DDP's, or better."]
 
 
 def _worse(line: Line, metric: str, reference: float, *, rising: bool) -> str | None:

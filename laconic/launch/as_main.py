@@ -58,7 +58,7 @@ def _run_file(script: Script, module: ModuleType) -> None:
 
 
 def _set_first_path(folder: str) -> None:
-    """The zygote's own first entry goes; `python -P` wants none."""
+    """In place of the zygote's own first entry; `python -P` wants none."""
     sys.path[:1] = [] if sys.flags.safe_path else [folder]
 
 

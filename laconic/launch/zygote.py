@@ -11,12 +11,10 @@ import atexit
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-import laconic
 from laconic.core.errors import LaconicError
+from laconic.launch.again import python_again
 
 # Read by libraries while they load: in a rank it is too late to change them, so each setting has its own zygote.
 LOAD_TIME = (
@@ -33,17 +31,15 @@ LOAD_TIME = (
     "PYTORCH_",
     "CUDA_",
 )
-START = "import sys; sys.path[:1] = [sys.argv[1]]; from laconic.launch.serve import main; main(int(sys.argv[2]))"
+START = "from laconic.launch.serve import main; main(int(sys.argv[1]))"
 
 
 class Zygote:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        root = str(Path(laconic.__file__).resolve().parents[1])
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]  # noqa: SLF001
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, *flags, "-c", START, root, str(theirs.fileno())],
+                python_again(START, str(theirs.fileno())),
                 stdin=subprocess.DEVNULL,
                 env=dict(env),
                 pass_fds=[theirs.fileno()],

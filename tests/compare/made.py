@@ -13,7 +13,11 @@ PLAN = "bsp / allreduce / none / fused"
 
 
 def run(
-    step_s: float = 1.0, wait_s: float | None = None, tx: float | None = None, points: tuple[Point, ...] = (), **metrics: float
+    step_s: float = 1.0,
+    wait_s: float | None = None,
+    tx: float | None = None,
+    points: tuple[Point, ...] = (),
+    **metrics: float,
 ) -> Run:
     """One whose last log says `metrics`."""
     last = (Point(10, 10 * step_s, 1000.0, tx, metrics),) if metrics else ()
@@ -28,7 +32,15 @@ def comparison(
         Result(read(text), failure=came) if isinstance(came, str) else Result(read(text), tuple(came))
         for text, came in runs.items()
     ]
-    given: dict[str, Any] = {"task": "digits", "args": (), "hosts": 4, "rate": "100mbit", "steps": 10, "repeat": 3, "lab": True}
+    given: dict[str, Any] = {
+        "task": "digits",
+        "args": (),
+        "hosts": 4,
+        "rate": "100mbit",
+        "steps": 10,
+        "repeat": 3,
+        "lab": True,
+    }
     return Comparison(Setting(until=until, **{**given, **setting}), tuple(results), complete)
 
 

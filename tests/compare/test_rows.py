@@ -18,7 +18,11 @@ def test_ddp_and_the_floor_cannot_be_left_out():
 
 
 def test_a_plan_named_twice_in_other_words_runs_once():
-    assert [row.text for row in choose(["bf16", "bsp / bf16", "ddp", "silent / fused"], [])] == ["ddp", "bf16", "silent / fused"]
+    assert [row.text for row in choose(["bf16", "bsp / bf16", "ddp", "silent / fused"], [])] == [
+        "ddp",
+        "bf16",
+        "silent / fused",
+    ]
 
 
 def test_a_plan_that_cannot_be_read_is_refused():
@@ -31,7 +35,11 @@ def test_the_default_plans_are_plans():
 
 
 def test_plans_are_split_at_semicolons_and_lines_and_remarks_go():
-    assert split(" bf16 ;local(8) / bf16;\n# nothing\nef(topk(0.01)) # good\n\n") == ["bf16", "local(8) / bf16", "ef(topk(0.01))"]
+    assert split(" bf16 ;local(8) / bf16;\n# nothing\nef(topk(0.01)) # good\n\n") == [
+        "bf16",
+        "local(8) / bf16",
+        "ef(topk(0.01))",
+    ]
     with pytest.raises(UsageError, match="names no plan"):
         split(" ; ")
 

@@ -15,12 +15,14 @@ from laconic.core.errors import UsageError
         ("loss<0.1", 0.1, False),
     ],
 )
-def test_a_target_is_a_metric_a_sign_and_a_number(text: str, value: float, is_met: bool):  # noqa: FBT001
+def test_a_target_is_a_metric_a_sign_and_a_number(text: str, value: float, is_met: bool):
     target = read(text)
     assert target.met({target.metric: value}) is is_met
 
 
-@pytest.mark.parametrize("text", ["", "accuracy", "accuracy=0.9", "accuracy>=", ">=0.9", "accuracy>=high", "a>=nan", "a>=1>2"])
+@pytest.mark.parametrize(
+    "text", ["", "accuracy", "accuracy=0.9", "accuracy>=", ">=0.9", "accuracy>=high", "a>=nan", "a>=1>2"]
+)
 def test_anything_else_is_refused(text: str):
     with pytest.raises(UsageError, match=r"such as accuracy>=0\.97"):
         read(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from laconic.compare.lines import Comparison
-from laconic.compare.measured import Run
+from laconic.compare.measured import Point, Run
 from laconic.compare.target import Target
 from laconic.compare.verdict import verdict
 from tests.compare.made import comparison, run
@@ -29,7 +29,19 @@ def test_a_plan_that_beats_ddp_may_lose_to_the_best_baseline():
 
 def test_a_winner_is_named_with_both_ratios():
     texts = said({"ddp": [run(4.0)], "ddp+bf16": [run(2.0)], "bf16": [run(3.0)], "local(8)": [run(1.0)]})
-    assert texts[0] == "Fastest plan: local(8), 4.00x DDP and 2.00x the best baseline, ddp+bf16 in steps per second."
+    assert texts[0] == "Fastest plan: local(8), 4.00x DDP and 2.00x ddp+bf16 in steps per second."
+
+
+def test_the_floor_is_held_beside_the_winner():
+    texts = said({"ddp": [run(4.0)], "local(8)": [run(1.0)], "silent": [run(0.8)]})
+    assert texts[0] == "Fastest plan: local(8), 4.00x DDP in steps per second; its step takes 1.25x the floor's."
+
+
+def test_a_winner_whose_model_is_worse_is_followed_by_the_fastest_one_that_is_not():
+    rows = {"ddp": [run(4.0, loss=1.0)], "local(8)": [run(1.0, loss=2.0)], "bf16": [run(2.0, loss=1.0)]}
+    assert said(rows)[1] == "Fastest with a model as good as DDP's: bf16, 2.00x DDP in steps per second."
+    del rows["bf16"]
+    assert said(rows)[1] == "No plan that is faster than DDP has a model as good as DDP's."
 
 
 def test_runs_that_overlap_are_said_to():
@@ -73,6 +85,12 @@ def test_a_diverged_model_is_named():
 def test_a_metric_nobody_can_judge_is_left_alone():
     made = comparison({"ddp": [run(beauty=1.0)], "local(8)": [run(beauty=0.1)]})
     assert not about(made, "WORSE")
+    assert about(made, "is not known here")
+
+
+def test_a_ddp_that_diverged_is_no_measure():
+    made = comparison({"ddp": [run(points=(Point(1, 1.0, 1.0, None, {"loss": None}),))], "bf16": [run(loss=1.0)]})
+    assert about(made, "DDP has no finite loss")
 
 
 def test_without_any_log_it_says_how_to_log():
