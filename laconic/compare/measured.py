@@ -3,7 +3,7 @@
 A step's figure must be right for plans whose steps differ, such as local(8): seven silent steps and one that talks. So
 the timed intervals of a rank are told apart by whether an exchange fell into them, and
 
-    step = p * mean(talking) + (1 - p) * mean(silent),     p = the talking share of all intervals of the run
+    step = p * mean(talking) + (1 - p) * mean(silent),     p = talking steps / steps, up to the last talking one
 
 Left out are intervals in which any rank evaluated (called laconic.log) and those of the first steps, while allocators,
 connections and compressors settle; an interval longer than 5 times the median of its kind counts as 5 medians.
@@ -74,7 +74,7 @@ def read_run(journals: Sequence[Mapping[str, Any]], plan: str) -> Run:
     if len(steps) != 1:
         raise LaconicError(f"Ranks took different numbers of steps: {', '.join(map(str, sorted(steps)))}.")
     evaluated = {step for journal in journals for step in journal["logged_steps"]}
-    ranks = [_of_rank(intervals(journal), evaluated) for journal in journals]
+    ranks = [_of_rank(intervals(journal), talking_share(journal), evaluated) for journal in journals]
     waits = [rank.wait_s for rank in ranks if rank.wait_s is not None]
     sent = [rank.tx_bytes for rank in ranks if rank.tx_bytes is not None]
     return Run(
@@ -101,6 +101,14 @@ def intervals(journal: Mapping[str, Any]) -> list[Interval]:
     return [Interval(*values) for values in zip(*columns, strict=True)]
 
 
+def talking_share(journal: Mapping[str, Any]) -> float:
+    """Up to the last step that talked, so that a pattern which the end cuts short counts by its whole rounds."""
+    talking = [step for step, exchanges in zip(journal["step"], journal["exchanges_each"], strict=True) if exchanges]
+    if journal["exchanges"] > sum(journal["exchanges_each"]):
+        talking.append(1)  # the first step ends no interval
+    return len(talking) / max(talking) if talking else 0.0
+
+
 @dataclass(frozen=True)
 class _Rank:
     step_s: float
@@ -109,19 +117,18 @@ class _Rank:
     tx_bytes: float | None
 
 
-def _of_rank(all_intervals: Sequence[Interval], evaluated: set[int]) -> _Rank:
+def _of_rank(all_intervals: Sequence[Interval], share: float, evaluated: set[int]) -> _Rank:
     if not all_intervals:
         raise LaconicError("The run took fewer than 2 steps with laconic.distribute, which is too few to time one.")
-    groups = []
-    for talks in (True, False):
-        kind = [interval for interval in all_intervals if interval.talks is talks]
-        if kind:
-            groups.append((len(kind) / len(all_intervals), _clipped(timed(kind, evaluated))))
+    talking, silent = ([i for i in all_intervals if i.talks is talks] for talks in (True, False))
+    weight = share if talking and silent else float(bool(talking))
+    kinds = ((weight, talking), (1 - weight, silent))
+    groups = [(weight, _clipped(timed(kind, evaluated))) for weight, kind in kinds if kind]
 
     def mean(of: Callable[[Interval], Any]) -> Any:
         if any(of(interval) is None for _, group in groups for interval in group):
             return None
-        return sum(share * fmean(of(interval) for interval in group) for share, group in groups)
+        return sum(weight * fmean(of(interval) for interval in group) for weight, group in groups)
 
     return _Rank(
         mean(lambda i: i.seconds), mean(lambda i: i.wait_s), mean(lambda i: i.wire_bytes), mean(lambda i: i.tx_bytes)

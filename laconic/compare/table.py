@@ -49,7 +49,10 @@ def columns(rows: Sequence[Line], setting: Setting) -> tuple[list[str], list[lis
     head += ["compute", "exposed"]
     head += [metric] if metric else []
     head += [f"time to {setting.until}", "bytes to it"] if setting.until else []
-    return head, [_cells(line, metric, on_interface=on_interface) for line in rows]
+    body = [_cells(line, metric, on_interface=on_interface) for line in rows]
+    if setting.until:
+        body = [cells + _to_target(line.reached, line.runs) for cells, line in zip(body, rows, strict=True)]
+    return head, body
 
 
 def _cells(line: Line, metric: str | None, *, on_interface: bool) -> list[str]:
@@ -61,16 +64,16 @@ def _cells(line: Line, metric: str | None, *, on_interface: bool) -> list[str]:
     cells += [_ratio(line.ratio_to_ddp), _ratio(line.ratio_to_best_baseline), _bytes(line.wire_bytes)]
     cells += [_bytes(line.tx_bytes)] if on_interface else []
     cells += [_seconds(line.compute_s), _seconds(line.exposed_s) + star]
-    cells += [_number(line.metrics.get(metric))] if metric else []
-    cells += _to_target(line.reached, line.runs) if line.reached else []
-    return cells
+    return cells + ([_number(line.metrics.get(metric))] if metric else [])
 
 
 def _failed(line: Line) -> str:
     return "FAILED" if line.failure is not None else "not run"
 
 
-def _to_target(reached: Reached, runs: int) -> list[str]:
+def _to_target(reached: Reached | None, runs: int) -> list[str]:
+    if reached is None:
+        return [NONE, NONE]
     if reached.seconds is None:
         return ["not reached" if not reached.runs else f"{reached.runs} of {runs} runs", NONE]
     return [seconds_text(reached.seconds), _bytes(reached.wire_bytes)]

@@ -14,7 +14,7 @@ from laconic.core.errors import UsageError
 from laconic.launch.job import Script
 from laconic.tasks.evaluate import Score
 
-TASKS = {"digits": 200, "bytes": 30, "fashion": 30}  # steps, unless asked for others
+TASKS = {"digits": 200, "bytes": 32, "fashion": 32}  # steps, unless asked for others
 
 
 @dataclass(frozen=True)

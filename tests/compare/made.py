@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from laconic.compare.lines import Comparison, Result, Setting
 from laconic.compare.measured import Point, Run
-from laconic.compare.rows import choose, read
+from laconic.compare.rows import read
 from laconic.compare.target import Target
 
 PLAN = "bsp / allreduce / none / fused"
@@ -49,6 +50,7 @@ def journal(
     *,
     wait_s: list[float] | None = None,
     talks: list[int] | None = None,
+    first_talks: int = 1,
     wire: list[int] | None = None,
     tx: list[int] | None = None,
     logged: list[int] | None = None,
@@ -65,10 +67,35 @@ def journal(
         "wait_s": wait_s,
         "wire_bytes_each": wire or [10] * count,
         "tx_bytes_each": tx,
+        "exchanges": sum(talks or [1] * count) + first_talks,
         "exchanges_each": talks or [1] * count,
         "logged_steps": logged or [],
         "logs": logs or [],
     }
 
 
-DEMO = choose(["bf16", "local(8)"], ["ddp+bf16"])
+SCRIPT = """
+import torch
+import laconic
+
+session = laconic.init()
+torch.manual_seed(session.rank)
+model = torch.nn.Linear({width}, {width})
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+laconic.distribute(model, optimizer{plan})
+for step in range(8):
+    {body}
+    loss = model(torch.ones(4, {width})).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+if session.rank == 0:
+    laconic.log(loss=loss.item())
+"""
+
+
+def written(folder: Path, *, plan: str = "", body: str = "pass", width: int = 64) -> str:
+    """A user's script, which leaves the plan to the environment."""
+    path = folder / "train.py"
+    path.write_text(SCRIPT.format(plan=plan, body=body, width=width))
+    return str(path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from laconic.compare.measured import LONGEST, WARMUP_STEPS, Point, read_run
+from laconic.compare.measured import LONGEST, WARMUP_STEPS, Point, read_run, talking_share
 from laconic.core.errors import LaconicError
 from tests.compare.made import PLAN, journal
 
@@ -19,21 +21,34 @@ def test_a_run_of_warm_up_alone_is_timed_by_it():
     assert read_run([journal([3.0, 1.0])], PLAN).step_s == 2.0
 
 
-def test_local_steps_count_by_their_share_not_by_their_median():
-    pattern = [1.0] * 7 + [9.0]
-    talks = [0] * 7 + [1]
-    wire = [0] * 7 + [800]
-    found = read_run([journal(pattern * 4, talks=talks * 4, wire=wire * 4)], PLAN)
+LOCAL = {"step_s": [1.0] * 7 + [9.0], "talks": [0] * 7 + [1], "wire": [0] * 7 + [800]}  # the steps of one round
+
+
+def local(steps: int, **more: Any) -> dict[str, Any]:
+    """So many steps of local(8); the first of them ends no interval."""
+    columns = {name: (values * steps)[1:steps] for name, values in LOCAL.items()}
+    return journal(**columns, first_talks=0, **more)
+
+
+@pytest.mark.parametrize("steps", [32, 39, 8])  # whole rounds, one cut short, a single one
+def test_local_steps_count_by_their_share_not_by_their_median(steps: int):
+    found = read_run([local(steps)], PLAN)
     assert found.step_s == pytest.approx(2.0)
     assert found.wire_bytes == pytest.approx(100.0)
 
 
 def test_leaving_out_evaluations_does_not_change_the_share_of_talking_steps():
-    """Every silent interval after an exchange holds an evaluation; the talking share stays one in eight."""
-    pattern, talks = [500.0, *([1.0] * 6), 9.0], [0] * 7 + [1]
-    logged = [2 + i for i in range(32) if i % 8 == 0]
-    found = read_run([journal(pattern * 4, talks=talks * 4, logged=logged)], PLAN)
-    assert found.step_s == pytest.approx(2.0)
+    """Every interval after an exchange holds an evaluation; the talking share stays one in eight."""
+    found = local(40, logged=[9, 17, 25, 33])
+    for step in found["logged_steps"]:
+        found["step_s"][step - 2] = 500.0
+    assert read_run([found], PLAN).step_s == pytest.approx(2.0)
+
+
+def test_a_first_step_that_talked_counts_as_one():
+    assert talking_share(journal([1.0, 1.0, 1.0], talks=[0, 1, 0], first_talks=1)) == pytest.approx(2 / 3)
+    assert talking_share(journal([1.0, 1.0], talks=[0, 0], first_talks=0)) == 0.0
+    assert read_run([journal([2.0, 2.0], talks=[0, 0], first_talks=1)], PLAN).step_s == 2.0
 
 
 def test_an_evaluation_on_one_rank_is_left_out_on_all():
