@@ -16,6 +16,7 @@ from laconic.cli.compare import arguments, main, read
 from laconic.compare.run import Request
 from laconic.core.errors import LaconicError
 from laconic.lab.support import support
+from tests.compare.made import written
 
 FRAME, PAYLOAD = 1514, 1448  # bytes of a full Ethernet frame, and of those our bytes
 ACK = 66  # one for two segments, at most
@@ -157,25 +158,11 @@ def test_an_interruption_shows_what_is_finished(tmp_path: Path, number: signal.S
 @pytest.mark.skipif(support().fault is not None, reason=f"no lab here: {support().fault}")
 def test_our_bytes_are_the_interfaces_bytes(tmp_path: Path):
     """Within 3% plus TCP/IP's overhead. Segments may leave in one piece, so the overhead is an upper bound."""
-    out = tmp_path / "out.json"
-    model = [
-        "--layers",
-        "2",
-        "--width",
-        "128",
-        "--heads",
-        "2",
-        "--context",
-        "32",
-        "--batch",
-        "1",
-        "--eval-windows",
-        "4",
-    ]
-    options = ["--hosts", "2", "--rate", "1gbit", "--steps", "16", "--repeat", "1", "--json", str(out)]
+    out, script = tmp_path / "out.json", written(tmp_path, width=700)
+    options = ["--hosts", "2", "--rate", "1gbit", "--repeat", "1", "--json", str(out)]
     plans = ["--plans", "none; qsgd(bits=4)", "--baselines", "ddp+bf16"]
-    command = [sys.executable, "-m", "laconic.cli", "compare", "bytes", *options, *plans, *model]
-    subprocess.run(command, check=True, timeout=100, capture_output=True)
+    command = [sys.executable, "-m", "laconic.cli", "compare", script, *options, *plans]
+    subprocess.run(command, check=True, timeout=110, capture_output=True)
     rows: list[dict[str, Any]] = json.loads(out.read_text())["rows"]
     assert [row["plan"] for row in rows] == ["ddp", "ddp+bf16", "none", "qsgd(bits=4)", "silent"]
     for row in rows[:-1]:
