@@ -8,7 +8,7 @@ READY  := $(VENV)/.ready
 .PHONY: demo test check clean
 
 demo: $(READY)
-	$(PY) -m laconic.cli.demo
+	$(PY) -m laconic.cli demo
 
 test: check
 	$(PY) -m pytest

@@ -16,6 +16,7 @@ from laconic.core.errors import LaconicError, UsageError
 VERBS = {
     "run": "launch a training script: torchrun plus --plan, or emulated hosts with --hosts and --rate",
     "compare": "train with several plans and with DDP, side by side, and say who wins",
+    "demo": "two small tasks on emulated hosts: DDP against three plans, in about two minutes",
     "lab": "a shell in an emulated host, or a check of what the lab measures",
     "list": "show every algorithm a plan can name",
     "doctor": "check what works on this machine and say what to install",
