@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import torch.distributed as dist
 
 from laconic.cli.loopback import WORLD, all_reduce_fault
 from laconic.cli.machine import cores
+from laconic.lab.support import NETEM_ADVICE, support
 from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE
 
 FASHION_FILES = (
@@ -106,20 +105,16 @@ def fashion_mnist(folder: Path = DEBIAN_DIR) -> Check:
     return Check("fashion-mnist", found, detail, install)
 
 
-def namespaces() -> Check:
-    """Network namespaces without root, for the lab."""
-    return Check(
-        "namespaces",
-        _succeeds("unshare", "-Urn", "true"),
-        "own network, without root (for the lab)",
-        "apt install util-linux; sysctl -w kernel.unprivileged_userns_clone=1",
-    )
+def lab() -> Check:
+    """Emulated hosts: everything a lab needs is tried once."""
+    seen = support()
+    how = "without root" if seen.user_namespace else "as root"
+    return Check("lab", seen.fault is None, seen.fault or f"emulated hosts with link rates, {how}", seen.advice)
 
 
-def traffic_control() -> Check:
-    """`tc` sets link rates in the lab; it sits in /usr/sbin, which some PATHs leave out."""
-    found = shutil.which("tc") or shutil.which("tc", path="/usr/sbin:/sbin")
-    return Check("tc", found is not None, found or "link rates (for the lab)", "apt install iproute2")
+def netem() -> Check:
+    """The lab's delay, jitter and loss."""
+    return Check("netem", support().netem, "delay, jitter and loss in the lab", NETEM_ADVICE)
 
 
 CHECKS: tuple[Callable[[], Check], ...] = (
@@ -133,14 +128,6 @@ CHECKS: tuple[Callable[[], Check], ...] = (
     mpi,
     scikit_learn,
     fashion_mnist,
-    namespaces,
-    traffic_control,
+    lab,
+    netem,
 )
-
-
-def _succeeds(*command: str) -> bool:
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=10, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0

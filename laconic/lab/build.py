@@ -121,7 +121,9 @@ def _names(spec: LabSpec) -> Iterator[None]:
         return
     own = NETNS_FOLDER / "hosts"
     lines = [f"{address(host)} {name(host)}" for host in range(spec.hosts)]
-    own.write_text(HOSTS_FILE.read_text() + "\n" + "\n".join(lines) + "\n")
+    # torch's store listens on IPv6 and asks who came from there; without an answer it warns
+    lines += [f"::ffff:{address(host)} {name(host)}.lab" for host in range(spec.hosts)]
+    own.write_text("\n".join([HOSTS_FILE.read_text(), *lines, ""]))
     with bind_mount(own, HOSTS_FILE):
         own.unlink()  # the mount keeps it, and `ip netns list` should not show it
         yield

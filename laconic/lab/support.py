@@ -48,7 +48,7 @@ def support() -> Support:
         return Support(f"it needs Linux, and this is {sys.platform}", "a Linux machine, also a virtual one")
     missing = [name for name in ("ip", "tc") if tool(name) is None]
     if missing:
-        return Support(f"the command {' and '.join(missing)} is not installed", TOOLS_ADVICE)
+        return Support(f"not installed: {' and '.join(missing)}", TOOLS_ADVICE)
     found = Support("nothing was tried")
     for user_namespace in (False, True) if os.geteuid() == 0 else (True,):
         found = _probe(user_namespace=user_namespace)

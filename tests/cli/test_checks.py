@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from laconic.cli import checks
 from laconic.cli.checks import CHECKS, FASHION_FILES, Check
+from laconic.lab.support import support
 
 QUICK = [check for check in CHECKS if check is not checks.all_reduce]
 
@@ -33,14 +34,16 @@ def test_fashion_mnist_is_found_packed_or_not(tmp_path: Path, ending: str) -> No
     assert checks.fashion_mnist(tmp_path).ok
 
 
-def test_a_command_that_is_not_installed_is_missing_not_an_error(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.fixture
+def asked_anew() -> Iterator[None]:
+    support.cache_clear()
+    yield
+    support.cache_clear()
+
+
+def test_without_tc_the_lab_is_missing_and_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, asked_anew: None
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert not checks.namespaces().ok
-
-
-def test_tc_is_missing_when_no_folder_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
-    assert checks.traffic_control().install == "apt install iproute2"
-    assert not checks.traffic_control().ok
+    assert checks.lab() == Check("lab", ok=False, detail="not installed: ip and tc", install="apt install iproute2")
+    assert not checks.netem().ok

@@ -17,6 +17,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from laconic.cli import main
 from laconic.cli.machine import cores
 from laconic.cli.run import environment, failure_text, parser, resolve
+from laconic.core.errors import UsageError
 from laconic.plan import check_text
 
 
@@ -207,3 +208,17 @@ def test_a_rank_that_fails_ends_the_run_with_its_name_and_no_launcher_traceback(
     assert "out of luck" in done.stderr
     assert "laconic run: rank 1 (pid" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_with_hosts_there_is_one_rank_a_host_and_torchruns_own_options_are_refused(script: str) -> None:
+    args = resolved("--hosts", "3", "--rate", "100mbit", script, "--rate", "x")
+    assert (args.nproc_per_node, args.training_script_args) == ("1", ["--rate", "x"])
+    assert environment(args, {})["OMP_NUM_THREADS"] == str(max(1, cores() // 3))
+    assert resolved("--hosts", "3", "-n", "2", script).nproc_per_node == "2"
+    with pytest.raises(UsageError, match="--max-restarts is torchrun's and has no meaning with --hosts"):
+        resolved("--hosts", "3", "--max-restarts", "2", script)
+
+
+def test_a_rate_without_hosts_is_refused(script: str) -> None:
+    with pytest.raises(UsageError, match="say also how many: --hosts N"):
+        resolved("--rate", "100mbit", script)

@@ -1,0 +1,38 @@
+"""The token buckets: what passes at once stays small against 64 KB, and every packet fits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laconic.lab.rate import FASTEST, SLOWEST
+from laconic.lab.shape import Shape
+
+PACKET = 1514
+MESSAGE = 64 * 1024
+
+
+@given(st.integers(SLOWEST, FASTEST))
+def test_a_whole_packet_and_a_handed_over_piece_fit_every_bucket(rate: int) -> None:
+    shape = Shape(rate)
+    assert shape.small_bytes >= 2 * PACKET
+    assert shape.gso_bytes is None or PACKET < shape.gso_bytes <= shape.small_bytes
+    assert shape.queue_bytes > shape.small_bytes
+
+
+@given(st.integers(SLOWEST, 250 * 10**6))
+def test_up_to_250_mbit_a_64_kb_message_gains_less_than_5_percent(rate: int) -> None:
+    assert MESSAGE / (MESSAGE - Shape(rate).small_bytes) < 1.05
+    assert "peakrate" not in Shape(rate).words()
+
+
+@pytest.mark.parametrize(
+    ("rate", "words"),
+    [
+        (10**8, "tbf rate 100000000bit limit 1250000b burst 3072b"),
+        (10**9, "tbf rate 1000000000bit limit 4194304b burst 32000b peakrate 1050000000bit mtu 8000b"),
+    ],
+)
+def test_the_words_for_tc(rate: int, words: str) -> None:
+    assert Shape(rate).words() == words
