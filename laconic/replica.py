@@ -24,7 +24,8 @@ from laconic.buckets import Bucket, cut
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
 from laconic.compress import Identity
-from laconic.core.bucket import BucketSpec, flatten
+from laconic.compress.identity import average
+from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
 from laconic.drive.base import Driver, Place
@@ -101,7 +102,7 @@ class Replica:
                 f"failed midway. Use checkpoint(use_reentrant=False); after a failed pass, close() this replica and "
                 f"distribute again on all ranks."
             )
-        bucket.waiting.discard(i)
+        bucket.take(i)
         if self.plan.schedule.overlaps:
             while self._next < len(self.buckets) and not self.buckets[self._next].waiting:
                 self._launch(self.buckets[self._next])
@@ -120,16 +121,18 @@ class Replica:
         """Start the exchange of one bucket; strictly in bucket order, the same on every rank."""
         if self._next == 0:
             self._launch_statistics()
-        self._start(bucket, bucket.gradients())
+        self._start(bucket, *bucket.gradients())
 
-    def _start(self, bucket: Bucket, flat: Tensor) -> None:
-        bad = bucket.bad(flat)
+    def _start(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
         self._bad.append(bad)
         if any(bad):
             flat.zero_()  # takes part in the collective; the vote will undo the step
         number = bucket.spec.id
-        turn = Turn(self._seat(bucket), self.turns)
-        program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
+        if bucket.compress == Identity():
+            program = average(flat)
+        else:
+            turn = Turn(self._seat(bucket), self.turns)
+            program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
         self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
         self._next = number + 1
 
@@ -137,9 +140,7 @@ class Replica:
         """Running means and variances of norm layers are averaged beside the gradients."""
         flat = flatten(self.inventory.statistics(), torch.empty(0))  # cat promotes mixed types
         if flat.numel():
-            spec = BucketSpec(len(self.buckets), ("running statistics",), ((flat.numel(),),), flat.dtype)
-            program = Identity().exchange(flat, (), spec, Turn(self.seat, self.turns))
-            self.driver.launch(Place(self.turns, spec.id, "running statistics"), program)
+            self.driver.launch(Place(self.turns, len(self.buckets), "running statistics"), average(flat))
 
     # ------------------------------------------------------------- end of backward
 
@@ -263,7 +264,8 @@ class Replica:
         for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
             if bucket.spec.id == 0:
                 self._launch_statistics()
-            self._start(bucket, anchor - bucket.values())
+            way = anchor - bucket.values()
+            self._start(bucket, way, bucket.bad(way))
         verdict = self._finish([[True] * len(b.params) for b in self.buckets])
         if verdict.culprit is not None:
             sentence, self._objection = self._objection, None

@@ -29,3 +29,9 @@ class Identity(AbstractCompressor):
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         return Exchanged(await Mean(x.clone()), x, state)
+
+
+async def average(x: Tensor) -> Exchanged:
+    """The same for a caller that gives x away: one copy less."""
+    mean = await Mean(x)
+    return Exchanged(mean, mean, ())
