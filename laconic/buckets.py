@@ -17,9 +17,13 @@ SMALL_VECTOR = 65536  # biases and norm scales are shorter; longer vectors are w
 
 
 class Bucket:
-    def __init__(self, spec: BucketSpec, params: Sequence[nn.Parameter], compress: AbstractCompressor) -> None:
+    def __init__(
+        self, spec: BucketSpec, params: Sequence[nn.Parameter], compress: AbstractCompressor, world: int
+    ) -> None:
         self.spec = spec
         self.compress = compress
+        self.plain = compress == Identity()
+        self.weight = 1.0 / world if self.plain else 1.0  # a plain mean is a sum of shares
         self.params = list(params)
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
         self._flat = torch.empty(0)  # the same memory in every step: fresh pages cost more than the copies
@@ -47,11 +51,11 @@ class Bucket:
         if grad.is_sparse:
             name = self.spec.names[i]
             raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
-        self._views[i].copy_(grad)
+        torch.mul(grad, self.weight, out=self._views[i])
         self._sums.append(_sum(grad))
 
     def gradients(self) -> tuple[Tensor, list[bool]]:
-        """All gradients as one flat tensor, good until the next pass; and which of them hold NaN or infinity."""
+        """All gradients times `weight`, flat, good until the next pass; and which hold NaN or infinity."""
         for i in sorted(self.waiting):
             self.take(i)
         if not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all()):
@@ -106,7 +110,9 @@ def _sum(t: Tensor) -> Tensor:
     return t.sum(dtype=torch.float32 if t.element_size() < 4 else t.dtype)
 
 
-def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compress: AbstractCompressor) -> list[Bucket]:
+def cut(
+    trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compress: AbstractCompressor, world: int
+) -> list[Bucket]:
     """Fixed before the first step, the same on every rank, in launch order.
 
     Where the compressor asks for it, small tensors get buckets of their own and travel dense.
@@ -124,6 +130,7 @@ def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compres
             ),
             [params[i] for i in group],
             Identity() if dense[group[0]] else compress,
+            world,
         )
         for number, group in enumerate(schedule.cut(items))
     ]

@@ -23,8 +23,7 @@ from torch import Tensor
 from laconic.buckets import Bucket, cut
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
-from laconic.compress import Identity
-from laconic.compress.identity import average
+from laconic.compress.identity import add_up, average
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -62,7 +61,7 @@ class Replica:
         self.plan = plan
         self.inventory, self.optimizer = inventory, optimizer
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
-        self.buckets = cut(inventory.trained, plan.schedule, plan.compress)
+        self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world)
         self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
         self.subject = plan.sync.subject
         self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
@@ -128,8 +127,8 @@ class Replica:
         if any(bad):
             flat.zero_()  # takes part in the collective; the vote will undo the step
         number = bucket.spec.id
-        if bucket.compress == Identity():
-            program = average(flat)
+        if bucket.plain:
+            program = add_up(flat)
         else:
             turn = Turn(self._seat(bucket), self.turns)
             program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
@@ -185,7 +184,7 @@ class Replica:
         """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
         at = 0
         for bucket, out in zip(self.buckets, outs, strict=True):
-            bad = [] if bucket.compress == Identity() else bucket.bad(out.mean)
+            bad = [] if bucket.plain else bucket.bad(out.mean)
             if verdict.culprit is None and any(bad):
                 flags = [False] * at + bad
                 flags += [False] * (len(verdict.used) - len(flags))
@@ -264,7 +263,7 @@ class Replica:
         for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
             if bucket.spec.id == 0:
                 self._launch_statistics()
-            way = anchor - bucket.values()
+            way = (anchor - bucket.values()).mul_(bucket.weight)
             self._start(bucket, way, bucket.bad(way))
         verdict = self._finish([[True] * len(b.params) for b in self.buckets])
         if verdict.culprit is not None:
