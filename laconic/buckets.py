@@ -17,11 +17,18 @@ SMALL_VECTOR = 65536  # biases and norm scales are shorter; longer vectors are w
 
 
 class Bucket:
-    def __init__(self, spec: BucketSpec, params: Sequence[nn.Parameter], compress: AbstractCompressor) -> None:
+    def __init__(
+        self, spec: BucketSpec, params: Sequence[nn.Parameter], compress: AbstractCompressor, world: int
+    ) -> None:
         self.spec = spec
         self.compress = compress
+        self.plain = compress == Identity()
+        self.weight = 1.0 / world if self.plain else 1.0  # a plain mean is a sum of shares
         self.params = list(params)
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
+        self._flat = torch.empty(0)  # the same memory in every step: fresh pages cost more than the copies
+        self._views: list[Tensor] = []
+        self._sums: list[Tensor] = []
 
     @property
     def device(self) -> torch.device:
@@ -29,33 +36,45 @@ class Bucket:
 
     def rearm(self) -> None:
         self.waiting = set(range(len(self.params)))
+        self._sums = []
 
-    def gradients(self) -> Tensor:
-        """One new flat tensor; a missing gradient counts as zeros."""
-        pieces = []
-        for name, p in zip(self.spec.names, self.params, strict=True):
-            if p.grad is None:
-                pieces.append(p.new_zeros(p.numel()))
-                continue
-            if p.grad.is_sparse:
-                raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
-            pieces.append(p.grad.reshape(-1))
-        return torch.cat(pieces)
+    def take(self, i: int) -> None:
+        """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros."""
+        self.waiting.discard(i)
+        if not self._views or self._flat.device != self.device:
+            self._flat = torch.empty(self.spec.numel, dtype=self.spec.dtype, device=self.device)
+            self._views = self.spec.views(self._flat)
+        grad = self.params[i].grad
+        if grad is None:
+            self._views[i].zero_()
+            return
+        if grad.is_sparse:
+            name = self.spec.names[i]
+            raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
+        torch.mul(grad, self.weight, out=self._views[i])
+        self._sums.append(_sum(grad))
+
+    def gradients(self) -> tuple[Tensor, list[bool]]:
+        """All gradients times `weight`, flat, good until the next pass; and which hold NaN or infinity."""
+        for i in sorted(self.waiting):
+            self.take(i)
+        if not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all()):
+            return self._flat, [False] * len(self.params)
+        return self._flat, [not bool(torch.isfinite(view).all()) for view in self._views]
 
     def used(self) -> list[bool]:
         return [p.grad is not None for p in self.params]
 
     def bad(self, flat: Tensor) -> list[bool]:
         """Which parameters hold NaN or infinity. One fast pass where all is well."""
-        wide = torch.float32 if flat.element_size() < 4 else flat.dtype
-        if torch.isfinite(flat.sum(dtype=wide)):
+        if torch.isfinite(_sum(flat)):
             return [False] * len(self.params)
         return [not bool(torch.isfinite(piece).all()) for piece in self.spec.views(flat)]
 
     def bad_gradients(self) -> list[bool]:
         """The same of gradients that are not flattened."""
         grads = [p.grad for p in self.params]
-        sums = [g.sum(dtype=torch.float32) for g in grads if g is not None]
+        sums = [_sum(g) for g in grads if g is not None]
         if not sums or bool(torch.isfinite(torch.stack(sums)).all()):
             return [False] * len(grads)
         return [g is not None and not bool(torch.isfinite(g).all()) for g in grads]
@@ -86,7 +105,14 @@ class Bucket:
             torch._foreach_copy_(list(self.params), self.spec.views(flat))
 
 
-def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compress: AbstractCompressor) -> list[Bucket]:
+def _sum(t: Tensor) -> Tensor:
+    """Not finite where any element is not (or where the sum overflows: then each is looked at)."""
+    return t.sum(dtype=torch.float32 if t.element_size() < 4 else t.dtype)
+
+
+def cut(
+    trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compress: AbstractCompressor, world: int
+) -> list[Bucket]:
     """Fixed before the first step, the same on every rank, in launch order.
 
     Where the compressor asks for it, small tensors get buckets of their own and travel dense.
@@ -104,6 +130,7 @@ def cut(trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compres
             ),
             [params[i] for i in group],
             Identity() if dense[group[0]] else compress,
+            world,
         )
         for number, group in enumerate(schedule.cut(items))
     ]

@@ -23,8 +23,8 @@ from torch import Tensor
 from laconic.buckets import Bucket, cut
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
-from laconic.compress import Identity
-from laconic.core.bucket import BucketSpec, flatten
+from laconic.compress.identity import add_up, average
+from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
 from laconic.drive.base import Driver, Place
@@ -61,7 +61,7 @@ class Replica:
         self.plan = plan
         self.inventory, self.optimizer = inventory, optimizer
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
-        self.buckets = cut(inventory.trained, plan.schedule, plan.compress)
+        self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world)
         self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
         self.subject = plan.sync.subject
         self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
@@ -101,7 +101,7 @@ class Replica:
                 f"failed midway. Use checkpoint(use_reentrant=False); after a failed pass, close() this replica and "
                 f"distribute again on all ranks."
             )
-        bucket.waiting.discard(i)
+        bucket.take(i)
         if self.plan.schedule.overlaps:
             while self._next < len(self.buckets) and not self.buckets[self._next].waiting:
                 self._launch(self.buckets[self._next])
@@ -120,16 +120,18 @@ class Replica:
         """Start the exchange of one bucket; strictly in bucket order, the same on every rank."""
         if self._next == 0:
             self._launch_statistics()
-        self._start(bucket, bucket.gradients())
+        self._start(bucket, *bucket.gradients())
 
-    def _start(self, bucket: Bucket, flat: Tensor) -> None:
-        bad = bucket.bad(flat)
+    def _start(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
         self._bad.append(bad)
         if any(bad):
             flat.zero_()  # takes part in the collective; the vote will undo the step
         number = bucket.spec.id
-        turn = Turn(self._seat(bucket), self.turns)
-        program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
+        if bucket.plain:
+            program = add_up(flat)
+        else:
+            turn = Turn(self._seat(bucket), self.turns)
+            program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
         self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
         self._next = number + 1
 
@@ -137,9 +139,7 @@ class Replica:
         """Running means and variances of norm layers are averaged beside the gradients."""
         flat = flatten(self.inventory.statistics(), torch.empty(0))  # cat promotes mixed types
         if flat.numel():
-            spec = BucketSpec(len(self.buckets), ("running statistics",), ((flat.numel(),),), flat.dtype)
-            program = Identity().exchange(flat, (), spec, Turn(self.seat, self.turns))
-            self.driver.launch(Place(self.turns, spec.id, "running statistics"), program)
+            self.driver.launch(Place(self.turns, len(self.buckets), "running statistics"), average(flat))
 
     # ------------------------------------------------------------- end of backward
 
@@ -184,7 +184,7 @@ class Replica:
         """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
         at = 0
         for bucket, out in zip(self.buckets, outs, strict=True):
-            bad = [] if bucket.compress == Identity() else bucket.bad(out.mean)
+            bad = [] if bucket.plain else bucket.bad(out.mean)
             if verdict.culprit is None and any(bad):
                 flags = [False] * at + bad
                 flags += [False] * (len(verdict.used) - len(flags))
@@ -263,7 +263,8 @@ class Replica:
         for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
             if bucket.spec.id == 0:
                 self._launch_statistics()
-            self._start(bucket, anchor - bucket.values())
+            way = (anchor - bucket.values()).mul_(bucket.weight)
+            self._start(bucket, way, bucket.bad(way))
         verdict = self._finish([[True] * len(b.params) for b in self.buckets])
         if verdict.culprit is not None:
             sentence, self._objection = self._objection, None

@@ -36,6 +36,17 @@ class Mean:
 
 
 @dataclass(frozen=True, eq=False)
+class Sum:
+    """Add this, elementwise, over everyone I talk to: integers, and what I have divided myself."""
+
+    tensor: Tensor
+
+    def __await__(self) -> Generator[Request, Any, Tensor]:
+        answer: Tensor = yield self
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
 class Gather:
     """Give me everyone's message, mine included, in rank order.
 
@@ -87,7 +98,7 @@ class Together:
         return answer
 
 
-Request = Mean | Gather | Deal | Swap | Together
+Request = Mean | Sum | Gather | Deal | Swap | Together
 
 
 class Exchanged(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Request, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Request, Sum, Swap, Together
 from laconic.net.link import Link
 
 
@@ -44,7 +44,9 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
     n = len(asks)
     match asks[0]:
         case Mean():
-            return _mean([a.tensor for a in asks], links)
+            return _sum([a.tensor for a in asks], 1.0 / n, links)
+        case Sum():
+            return _sum([a.tensor for a in asks], 1, links)
         case Gather():
             length = max(a.message.numel() for a in asks)
             for link in links:
@@ -66,13 +68,13 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
             raise TypeError(f"{type(other).__name__} is not a request.")
 
 
-def _mean(tensors: list[Tensor], links: Sequence[Link]) -> list[Tensor]:
+def _sum(tensors: list[Tensor], weight: float, links: Sequence[Link]) -> list[Tensor]:
     n = len(tensors)
     sizes = {tuple(t.shape) for t in tensors}
-    assert len(sizes) == 1, f"ranks average tensors of different shapes: {sizes}"
+    assert len(sizes) == 1, f"ranks add up tensors of different shapes: {sizes}"
     total = torch.zeros_like(tensors[0])
     for t in tensors:
-        total += t * (1.0 / n)
+        total += t * weight
     for link in links:
         link.all_reduce(total.nbytes, n)
     return [t.copy_(total) for t in tensors]  # in place, as torch.distributed does: they were given away

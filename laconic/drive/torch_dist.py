@@ -20,13 +20,13 @@ from torch import Tensor
 
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import LaconicError, MismatchError, PeerError
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Sum, Swap, Together
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.net.link import Link
 
 _LOOK_UP = timedelta(seconds=1)
-_KINDS = (Mean, Gather, Deal, Swap, Together)
+_KINDS = (Mean, Sum, Gather, Deal, Swap, Together)
 
 
 @dataclass
@@ -120,7 +120,9 @@ class TorchDist:
     def _issue(self, ask: Any) -> tuple[list[Any], Callable[[], Any]]:
         match ask:
             case Mean(tensor=t):
-                return self._mean(t)
+                return self._sum(t.contiguous().mul_(1.0 / self.world))  # before: half precision must not overflow
+            case Sum(tensor=t):
+                return self._sum(t.contiguous())
             case Gather(message=m, lengths=lengths):
                 return self._gather(m, lengths or (m.numel(),) * self.world)
             case Deal(messages=messages):
@@ -133,11 +135,9 @@ class TorchDist:
             case other:
                 raise TypeError(f"{type(other).__name__} is not a request.")
 
-    def _mean(self, t: Tensor) -> tuple[list[Any], Callable[[], Tensor]]:
-        t = t.contiguous()
+    def _sum(self, t: Tensor) -> tuple[list[Any], Callable[[], Tensor]]:
         if t.numel() == 0:
             return [], lambda: t
-        t.mul_(1.0 / self.world)  # before the sum: half precision must not overflow on the way
         self.link.all_reduce(t.nbytes, self.world)
         return [dist.all_reduce(t, group=self.group, async_op=True)], lambda: t
 
@@ -202,7 +202,7 @@ class _Named:
 
 def _nbytes(ask: Any) -> int:
     match ask:
-        case Mean(tensor=t):
+        case Mean(tensor=t) | Sum(tensor=t):
             return t.nbytes
         case Deal():
             return 0  # chunks differ by rank

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Gather, Mean, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Gather, Mean, Sum, Swap, Together
 from laconic.drive.lockstep import lockstep
 from laconic.net.link import Link
 
@@ -28,6 +28,13 @@ def test_a_mean():
         return (await Mean(torch.tensor([float(rank), 1.0]))).tolist()
 
     assert run(3, program) == [pytest.approx([1.0, 1.0])] * 3
+
+
+def test_a_sum_of_integers_is_exact():
+    async def program(rank: int) -> list[int]:
+        return (await Sum(torch.tensor([2**30 + rank, -1]))).tolist()
+
+    assert run(3, program) == [[3 * 2**30 + 3, -3]] * 3
 
 
 def test_what_is_averaged_was_given_away():

@@ -14,11 +14,11 @@ from torch import Tensor
 
 from laconic.core.clock import ManualClock
 from laconic.core.errors import MismatchError, PeerError
-from laconic.core.exchange import Deal, Gather, Mean, Swap, Together
+from laconic.core.exchange import Deal, Gather, Mean, Sum, Swap, Together
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
-from laconic.net.link import Link
+from laconic.net.link import Link, all_reduce_bytes
 from tests.processes import Outcome, join, results, run
 
 TIMEOUT_S = 8.0
@@ -69,6 +69,20 @@ def test_every_request_is_answered(debug: bool):
         assert together == pytest.approx([1.0])
         # Means of 8, 2 and 4 bytes by the ring's formula; gathers of 2, 2 (padded) and 1; deals to others; 2 swaps.
         assert sent == (11 + 3 + 5) + 2 * (2 + 2 + 1) + (6 - (rank + 1)) + 2
+
+
+async def _summed(rank: int) -> list[int]:
+    return (await Sum(torch.tensor([2**40 + rank, -1]))).tolist()
+
+
+def _sums(rank: int, world: int) -> Any:
+    d = driver(rank, world)
+    d.launch(Place(0, 0), _summed(rank))
+    return d.finish()[0], d.link.sent_bytes
+
+
+def test_a_sum_of_integers_is_exact_and_counted():
+    assert results(3, _sums) == [([3 * 2**40 + 3, -3], all_reduce_bytes(16, 3))] * 3
 
 
 async def _two_means(rank: int, start: float) -> tuple[float, float]:
