@@ -12,13 +12,15 @@ from torch import nn
 import laconic
 from laconic.tasks.cnn import StridedCNN
 from laconic.tasks.evaluate import Score
+from laconic.tasks.examples import spread
 from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE, SIDE, load
 from laconic.tasks.loop import Task, train
-from laconic.tasks.options import parser, shared
+from laconic.tasks.options import parser, positive, shared
 from laconic.tasks.resnet import ResNet18
 from laconic.tasks.start import start
 
 MODELS = ("cnn", "resnet18")
+LR = {"cnn": 0.2, "resnet18": 0.05}  # ResNet-18 diverges in its first steps with what suits the CNN
 EVAL_BATCH = 250
 MOMENTUM_HELP = "of SGD, after the exchange; with it lower --lr to about 0.05 (default: %(default)s)"
 DATA_HELP = (
@@ -39,17 +41,27 @@ def metrics(score: Score) -> dict[str, float]:
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    options_of = parser("fashion", __doc__ or "", steps=600, batch=32, lr=0.2, eval_every=120)
+    options_of = parser("fashion", __doc__ or "", steps=600, batch=32, lr=LR[_model_in(argv)], eval_every=120)
     options_of.add_argument("--model", choices=MODELS, default="cnn", help="(default: %(default)s)")
     options_of.add_argument("--momentum", type=float, default=0.0, help=MOMENTUM_HELP)
+    options_of.add_argument("--eval-images", type=positive, metavar="N", help="held-out images (default: all)")
     options_of.add_argument("--data", type=Path, metavar="DIR", help=DATA_HELP)
     return options_of.parse_args(argv)
+
+
+def _model_in(argv: list[str] | None) -> str:
+    """The model asked for, before the other options are read: the usual learning rate depends on it."""
+    first = argparse.ArgumentParser(add_help=False)
+    first.add_argument("--model", nargs="?")
+    name: str | None = first.parse_known_args(argv)[0].model
+    return name if name in MODELS else "cnn"  # the full parser refuses what is wrong
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:
     parsed = arguments(argv)
     options = shared(parsed)
     train_images, test_images = load(parsed.data)
+    heldout = spread(test_images, parsed.eval_images or len(test_images))
     session = laconic.init()
     torch.manual_seed(options.seed)
     net = model(parsed.model)
@@ -60,7 +72,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         net,
         optimizer,
         train_images,
-        test_images,
+        heldout,
         EVAL_BATCH,
         metrics,
     )

@@ -31,7 +31,7 @@ def test_options_are_ours_and_the_rest_is_the_tasks():
     request = asked("fashion", "--model", "resnet18", "--steps", "20", "-n", "2", "--", "--lr", "0.1")
     assert request.setting.args == ("--model", "resnet18", "--lr", "0.1")
     assert (request.setting.steps, request.setting.hosts, request.setting.rate) == (20, 2, None)
-    assert request.script(0).args[:4] == ("--model", "resnet18", "--lr", "0.1")
+    assert request.script(0).args[2:6] == ("--model", "resnet18", "--lr", "0.1")
 
 
 def test_the_command_is_kept_as_it_could_be_typed():
@@ -151,7 +151,7 @@ def test_an_interruption_shows_what_is_finished(tmp_path: Path, number: signal.S
     finally:
         process.kill()
     assert process.returncode == code
-    assert "Stopped early: 0 of 24 runs" in shown
+    assert "Stopped early: 0 of 27 runs" in shown
     assert json.loads(out.read_text())["complete"] is False
 
 

@@ -22,6 +22,11 @@ def test_the_users_own_seed_is_the_first_one():
     assert workload("digits", ["--seed", "7"], None).script(2).args[-1] == "9"
 
 
+def test_fashion_is_judged_by_fewer_images_unless_told_otherwise():
+    assert workload("fashion", [], None).script(0).args[:2] == ("--eval-images", "2000")
+    assert workload("fashion", ["--eval-images", "9"], None).script(0).args[2:4] == ("--eval-images", "9")
+
+
 def test_every_task_has_its_usual_number_of_steps():
     assert {name: workload(name, [], None).steps for name in TASKS} == TASKS
 

@@ -86,9 +86,18 @@ def test_same_seed_same_result_and_another_seed_another(tmp_path: Path):
 def test_fashion_runs_on_files_of_ones_own(tmp_path: Path):
     write(tmp_path, "train", images=8, labels=8)
     write(tmp_path, "t10k")
-    record = fashion.main(["--data", str(tmp_path), "--steps", "2", "--batch", "4"])
+    record = fashion.main(["--data", str(tmp_path), "--steps", "2", "--batch", "4", "--eval-images", "2"])
     assert record["model"] == "cnn"
     assert record["parameters"] == 321_546
+
+
+def test_the_usual_learning_rate_of_fashion_depends_on_the_model(capsys: pytest.CaptureFixture[str]):
+    assert fashion.arguments([]).lr == 0.2
+    assert fashion.arguments(["--model", "resnet18"]).lr == 0.05
+    assert fashion.arguments(["--model=resnet18", "--lr", "1"]).lr == 1
+    with pytest.raises(SystemExit):
+        fashion.arguments(["--model", "vgg"])
+    assert "invalid choice: 'vgg'" in capsys.readouterr().err
 
 
 def test_without_scikit_learn_digits_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
