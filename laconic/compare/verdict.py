@@ -14,6 +14,7 @@ from laconic.compare.target import Target, higher_is_better
 
 POINT = 0.01
 SHARE = 0.02
+BELOW_FLOOR = 0.97
 LOOPBACK = (
     "The ranks talked over this machine's loopback, which is not a slow network: what saying less gains cannot show "
     "here. Use --hosts N --rate R for emulated links."
@@ -34,6 +35,7 @@ def verdict(comparison: Comparison) -> list[str]:
         said += _winner(plans, best, worse)
         said += [text for line in plans if (text := _speed(line, ddp, best))]
         said += worse.values() or _as_good(rows, ddp, setting.until)
+    said += _noise(rows)
     said += _target(rows, setting.until)
     if not setting.lab:
         said.append(LOOPBACK)
@@ -81,6 +83,17 @@ def _overlap(line: Line, other: Line) -> str:
         return ""
     apart = line.step_s.min > other.step_s.max or other.step_s.min > line.step_s.max
     return "" if apart else " (their runs overlap, so this may be chance)"
+
+
+def _noise(rows: Sequence[Line]) -> list[str]:
+    """Nothing can be faster than a step that never talks; what seems to be says how far to trust the figures."""
+    ahead = [line.row.text for line in rows if line.times_floor is not None and line.times_floor < BELOW_FLOOR]
+    if not ahead:
+        return []
+    return [
+        f"Measured below the floor, which cannot be: {', '.join(ahead)}. The machine was busy with something else, or "
+        f"runs were too short; give --steps and --repeat more."
+    ]
 
 
 def _worse_rows(rows: Sequence[Line], ddp: Line, until: Target | None) -> dict[str, str]:

@@ -19,12 +19,13 @@ from torch.optim import Optimizer
 import laconic
 from laconic.core.files import check_writable
 from laconic.core.units import bytes_text, seconds_text
+from laconic.journal import Journal
 from laconic.session import Session
 from laconic.tasks.evaluate import Score, evaluate
 from laconic.tasks.examples import Examples
 from laconic.tasks.meter import AnyReplica, Meter
 from laconic.tasks.options import Options
-from laconic.tasks.progress import Progress
+from laconic.tasks.progress import LOG_EVERY_S, WATCHED_EVERY_S, Progress
 from laconic.tasks.record import append_line
 from laconic.tasks.shard import batches
 from laconic.tasks.warmup_cosine import warmup_cosine
@@ -47,7 +48,8 @@ def train(task: Task, options: Options, session: Session) -> dict[str, Any]:
     first = session.rank == 0
     if first and options.json is not None:
         check_writable(options.json, "--json")
-    progress = Progress(task.name, options.steps, sys.stderr if first else None)
+    every_s = LOG_EVERY_S if Journal.current is None else WATCHED_EVERY_S
+    progress = Progress(task.name, options.steps, sys.stderr if first else None, log_every_s=every_s)
     replica = laconic.distribute(task.model, task.optimizer, options.plan, seed=options.seed)
     meter = Meter(replica)
     history = _loop(task, options, session, replica, meter, progress)

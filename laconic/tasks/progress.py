@@ -11,6 +11,7 @@ from laconic.core.units import seconds_text
 
 TERMINAL_EVERY_S = 0.1
 LOG_EVERY_S = 10.0
+WATCHED_EVERY_S = 0.5  # `laconic compare` shows the last line of a run
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -22,6 +23,7 @@ class Progress:
     steps: int
     stream: TextIO | None
     clock: Callable[[], float] = time.monotonic
+    log_every_s: float = LOG_EVERY_S  # where it is not a terminal
     _shown_at: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -32,7 +34,7 @@ class Progress:
         if self.stream is None:
             return
         terminal = self.stream.isatty()
-        if self.clock() - self._shown_at < (TERMINAL_EVERY_S if terminal else LOG_EVERY_S):
+        if self.clock() - self._shown_at < (TERMINAL_EVERY_S if terminal else self.log_every_s):
             return
         left_s = (self.steps - step) * step_s
         timing = f"{seconds_text(step_s)}/step  {seconds_text(left_s)} left"

@@ -110,6 +110,12 @@ def test_an_unreached_target_and_an_unknown_metric_are_told():
     assert "No run logged 'accuracy', only loss." in verdict(made)
 
 
+def test_what_was_measured_below_the_floor_casts_doubt_on_all():
+    texts = said({"ddp": [run(1.0)], "bf16": [run(3.0)], "silent": [run(2.0)]})
+    assert any(text.startswith("Measured below the floor, which cannot be: ddp.") for text in texts)
+    assert not [text for text in said({"ddp": [run(2.0)], "silent": [run(2.0)]}) if "floor" in text]
+
+
 def test_a_comparison_that_was_stopped_says_how_much_it_holds():
     made = comparison({"ddp": [run()], "bf16": []}, complete=False, repeat=2)
     assert verdict(made)[0] == "Stopped early: 1 of 4 runs are in this table."
