@@ -90,10 +90,8 @@ def _noise(rows: Sequence[Line]) -> list[str]:
     ahead = [line.row.text for line in rows if line.times_floor is not None and line.times_floor < BELOW_FLOOR]
     if not ahead:
         return []
-    return [
-        f"Measured below the floor, which cannot be: {', '.join(ahead)}. The machine was busy with something else, or "
-        f"runs were too short; give --steps and --repeat more."
-    ]
+    why = "The machine was busy with something else, or runs were too short; give --steps and --repeat more."
+    return [f"Measured below the floor, which cannot be: {', '.join(ahead)}. {why}"]
 
 
 def _worse_rows(rows: Sequence[Line], ddp: Line, until: Target | None) -> dict[str, str]:
