@@ -65,12 +65,10 @@ class Zygote:
         return ours
 
     def close(self) -> None:
+        """Heads are processes of their own: a job that still runs is not touched."""
         self._ours.close()
-        try:
-            self._process.wait(timeout=10)
-        except subprocess.TimeoutExpired:  # it is still importing, and would end afterwards
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()
+        self._process.wait()
 
 
 _running: dict[frozenset[tuple[str, str]], Zygote] = {}  # one of the few things that belong to the process
