@@ -91,9 +91,10 @@ def test_fashion_runs_on_files_of_ones_own(tmp_path: Path):
     assert record["parameters"] == 321_546
 
 
-def test_the_usual_learning_rate_of_fashion_depends_on_the_model(capsys: pytest.CaptureFixture[str]):
-    assert fashion.arguments([]).lr == 0.2
-    assert fashion.arguments(["--model", "resnet18"]).lr == 0.05
+def test_usual_batch_and_learning_rate_of_fashion_depend_on_the_model(capsys: pytest.CaptureFixture[str]):
+    cnn, resnet = fashion.arguments([]), fashion.arguments(["--model", "resnet18"])
+    assert (cnn.lr, cnn.batch) == (0.2, 32)
+    assert (resnet.lr, resnet.batch) == (0.05, 8)
     assert fashion.arguments(["--model=resnet18", "--lr", "1"]).lr == 1
     with pytest.raises(SystemExit):
         fashion.arguments(["--model", "vgg"])
