@@ -17,6 +17,7 @@ import argparse
 import importlib
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -108,6 +109,8 @@ def by_torchft() -> Attach:
             address = [lighthouse.address().rsplit(":", 1)[1]]
         dist.broadcast_object_list(address, 0)
         where = f"http://{os.environ['MASTER_ADDR']}:{address[0]}"
+        address_here = _own_address()
+        store = dist.TCPStore(address_here, 0, is_master=True, wait_for_workers=False)
         manager = torchft.Manager(
             pg=torchft.ProcessGroupGloo(),
             load_state_dict=lambda _: None,
@@ -117,9 +120,11 @@ def by_torchft() -> Attach:
             replica_id=f"rank{dist.get_rank()}",
             rank=0,
             world_size=1,
-            store_addr="localhost",
-            store_port=_own_store(),
+            store_addr=address_here,
+            store_port=store.port,
+            hostname=address_here,
             use_async_quorum=False,
+            init_sync=False,  # all copies start equal
         )
 
         def step() -> None:
@@ -130,16 +135,17 @@ def by_torchft() -> Attach:
             if manager.should_commit():
                 optimizer.step()
 
-        step.keeps = (lighthouse, manager)  # type: ignore[attr-defined]  # alive as long as the row
+        step.keeps = (lighthouse, store, manager)  # type: ignore[attr-defined]  # alive as long as the row
         return step
 
     return attach
 
 
-def _own_store() -> int:
-    store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
-    _own_store.keeps = store  # type: ignore[attr-defined]
-    return int(store.port)
+def _own_address() -> str:
+    """The address of the interface that leads to rank 0; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((os.environ["MASTER_ADDR"], 9))
+        return str(probe.getsockname()[0])
 
 
 PEERS: dict[str, tuple[str, Attach]] = {
