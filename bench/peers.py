@@ -2,13 +2,13 @@
 
     laconic run --hosts 4 --rate 100mbit bench/peers.py --peer-path ~/grace --peer-path ~/powersgd
 
-Torch's DDP and its hooks are always there. GRACE (`grace_dl.dist`) and epfml's PowerSGD (`powersgd`) join where they can
-be imported, from the environment or from a checkout given by --peer-path; hivemind, torchft and Horovod likewise. What
-is missing, or fails, is named with its reason. No code of theirs is part of this project.
+Torch's DDP and its hooks are always there. GRACE (`grace_dl.dist`), epfml's PowerSGD (`powersgd`), torchft and Horovod
+join where they can be imported, from the environment or from a checkout given by --peer-path. What is missing, or
+fails, is named with its reason. No code of theirs is part of this project.
 
 Each row trains its own copy of the model; rows take turns step by step, so that whatever else the machine does meets
-them alike. Printed: the median step with its spread, the ratio to DDP (above 1: faster), bytes per step as the interface
-counted them on rank 0 (in a lab), CPU seconds of one rank.
+them alike. Printed: the median step with its spread, the ratio to DDP (above 1: faster), bytes per step as the
+interface counted them on rank 0 (in a lab), CPU seconds of one rank.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -50,7 +53,7 @@ def by_laconic(plan: str) -> Attach:
 
     def attach(model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
         laconic.distribute(model, optimizer, plan)
-        return lambda: optimizer.step()
+        return optimizer.step
 
     return attach
 
@@ -89,13 +92,13 @@ def by_horovod() -> Attach:
         hvd = importlib.import_module("horovod.torch")
         hvd.init()
         wrapped = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
-        return lambda: wrapped.step()
+        return wrapped.step
 
     return attach
 
 
 def by_torchft() -> Attach:
-    """torchft's per-step fault tolerance needs a lighthouse and a manager per replica; its averaging, on their group."""
+    """Every rank is a replica group of its own, with a manager; rank 0 also holds the lighthouse."""
 
     def attach(model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
         torchft = importlib.import_module("torchft")
@@ -105,19 +108,23 @@ def by_torchft() -> Attach:
             lighthouse = server(bind="[::]:0", min_replicas=dist.get_world_size())
             address = [lighthouse.address().rsplit(":", 1)[1]]
         dist.broadcast_object_list(address, 0)
-        where = f"http://{dist.distributed_c10d._get_default_store().host}:{address[0]}"
+        where = f"http://{os.environ['MASTER_ADDR']}:{address[0]}"
+        address_here = _own_address()
+        store = dist.TCPStore(address_here, 0, is_master=True, wait_for_workers=False)
         manager = torchft.Manager(
             pg=torchft.ProcessGroupGloo(),
-            load_state_dict=lambda state: None,
+            load_state_dict=lambda _: None,
             state_dict=dict,
             min_replica_size=dist.get_world_size(),
             lighthouse_addr=where,
             replica_id=f"rank{dist.get_rank()}",
             rank=0,
             world_size=1,
-            store_addr="localhost",
-            store_port=_own_store(),
+            store_addr=address_here,
+            store_port=store.port,
+            hostname=address_here,
             use_async_quorum=False,
+            init_sync=False,  # all copies start equal
         )
 
         def step() -> None:
@@ -128,16 +135,17 @@ def by_torchft() -> Attach:
             if manager.should_commit():
                 optimizer.step()
 
-        step.keeps = (lighthouse, manager)  # type: ignore[attr-defined]  # alive as long as the row
+        step.keeps = (lighthouse, store, manager)  # type: ignore[attr-defined]  # alive as long as the row
         return step
 
     return attach
 
 
-def _own_store() -> int:
-    store = dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
-    _own_store.keeps = store  # type: ignore[attr-defined]
-    return int(store.port)
+def _own_address() -> str:
+    """The address of the interface that leads to rank 0; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect((os.environ["MASTER_ADDR"], 9))
+        return str(probe.getsockname()[0])
 
 
 PEERS: dict[str, tuple[str, Attach]] = {
@@ -199,8 +207,10 @@ def main() -> None:
     sys.path += chosen.peer_path
     session = laconic.init()
     if not dist.is_initialized():
-        sys.exit("Peers are compared on several processes: laconic run -n 4 bench/peers.py, or --hosts 4 --rate 100mbit.")
-    say = (lambda text: print(text, file=sys.stderr, flush=True)) if session.rank == 0 else (lambda text: None)
+        sys.exit(
+            "Peers are compared on several processes: laconic run -n 4 bench/peers.py, or --hosts 4 --rate 100mbit."
+        )
+    say = partial(_say, session.rank)
     rows = list(_rows(chosen, say))
     data = _data(chosen, session.rank, session.world)
     for number in range(WARMUP_STEPS + chosen.steps):
@@ -227,10 +237,15 @@ def _rows(chosen: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Ro
         try:
             importlib.import_module(module)
             row = Row(name, attach, _model(chosen.model), chosen.lr)
-        except Exception as error:  # a peer may fail in any way; the others are still measured
+        except Exception as error:  # noqa: BLE001  (a peer may fail in any way; the others are still measured)
             say(f"left out: {name} ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})")
             continue
         yield row
+
+
+def _say(rank: int, text: str) -> None:
+    if rank == 0:
+        print(text, file=sys.stderr, flush=True)
 
 
 def _model(name: str) -> nn.Module:
