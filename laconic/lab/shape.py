@@ -1,11 +1,12 @@
 """From a rate to tc's words: token buckets small enough that a single 64 KB message already sees the rate.
 
-A bucket of b bytes lets b bytes pass at once, so a message of m bytes seems m / (m - b) times faster: 64 KB with 3 KB,
-5%. A bucket too small loses tokens whenever the kernel's timer is late by more than b / rate (50 us are common, more on
-a busy machine), and the link is slower than asked. Up to 250 Mbit/s one bucket of 3 KB satisfies both. Above, a link has
-two: the rate with a bucket of 2 ms, which makes up for late timers, and 105% of the rate with a bucket of 60 us, which is
-all that a short message sees. There the kernel is also asked to hand over no more than 3/4 of the small bucket at once
-(gso_max_size): a larger piece would be cut into packets, each with a timer of its own.
+A bucket of b bytes lets b bytes pass at once, so a message of m bytes seems m / (m - b) times faster: 64 KB with 3
+KB, 5%. A bucket too small loses tokens whenever the kernel's timer is late by more than b / rate (50 us are common,
+more on a busy machine), and the link is slower than asked. Up to 250 Mbit/s one bucket of 3 KB satisfies both.
+Above, a link has two: the rate with a bucket of 2 ms, which makes up for late timers, and 105% of the rate with a
+bucket of 60 us, which is all that a short message sees. There the kernel is also asked to hand over no more than
+3/4 of the small bucket at once (gso_max_size): a larger piece would be cut into packets, each with a timer of its
+own.
 
 The queue behind a bucket holds 100 ms at the link's rate, within 256 KB and 4 MB; TCP finds its speed without
 losing much.
