@@ -19,7 +19,7 @@ LIMIT_S = 60.0
 
 TOOLS_ADVICE = "apt install iproute2"
 KERNEL_ADVICE = (
-    "run as root where the kernel lets root, or allow unprivileged namespaces: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), "
+    "run as root where root may, or allow namespaces to all: sysctl -w kernel.unprivileged_userns_clone=1 (Debian), "
     "kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), user.max_user_namespaces=10000; in Docker: docker run "
     "--cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
 )
