@@ -7,11 +7,17 @@ from laconic.compress.by_shape import ByShape
 from laconic.compress.cast import Bf16, Fp16
 from laconic.compress.chain import Chain
 from laconic.compress.error_feedback import ErrorFeedback
+from laconic.compress.gaussiank import GaussianK
+from laconic.compress.graddrop import GradDrop
 from laconic.compress.identity import Identity
+from laconic.compress.mstopk import MSTopK
 from laconic.compress.powersgd import PowerSGD
 from laconic.compress.qsgd import QSGD
 from laconic.compress.randomk import RandomK
+from laconic.compress.redsync import RedSync
+from laconic.compress.sidco import SIDCo
 from laconic.compress.sign import Sign
+from laconic.compress.threshold import Threshold
 from laconic.compress.topk import TopK
 
 ALL: tuple[type[AbstractCompressor], ...] = (
@@ -20,6 +26,12 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     Bf16,
     TopK,
     RandomK,
+    MSTopK,
+    Threshold,
+    GradDrop,
+    RedSync,
+    GaussianK,
+    SIDCo,
     QSGD,
     Sign,
     PowerSGD,
@@ -37,10 +49,16 @@ __all__ = [
     "Chain",
     "ErrorFeedback",
     "Fp16",
+    "GaussianK",
+    "GradDrop",
     "Identity",
+    "MSTopK",
     "PowerSGD",
     "RandomK",
+    "RedSync",
+    "SIDCo",
     "Sign",
+    "Threshold",
     "TopK",
     "Traits",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -28,6 +29,19 @@ class Grain(Enum):
     BUCKET = "bucket"
 
 
+class Size(Enum):
+    """What `payload_bits` says about messages whose size depends on data or chance."""
+
+    EXACT = "exact"  # every message has this many bits
+    MOST = "at most"  # none has more
+    EXPECTED = "expected"  # on average they have no more
+
+
+def vaguest(sizes: Iterable[Size]) -> Size:
+    """What can be said of a sum of sizes."""
+    return max(sizes, key=list(Size).index, default=Size.EXACT)
+
+
 @dataclass(frozen=True)
 class Traits:
     """Claims about one compressor on one bucket; the law suite measures each of them.
@@ -38,6 +52,7 @@ class Traits:
     linear     messages are averaged on the way (all-reduce)
     rounds     questions asked one after the other, when messages are gathered
     remembers  keeps an error memory
+    size       what `payload_bits` is: exact, at most, or expected; not exact costs a round that says lengths
     """
 
     unbiased: bool
@@ -47,10 +62,11 @@ class Traits:
     rounds: int = 1
     grain: Grain = Grain.ELEMENT
     remembers: bool = False
+    size: Size = Size.EXACT
 
     def to_dict(self) -> dict[str, object]:
         out = {f.name: getattr(self, f.name) for f in fields(self)}
-        return out | {"grain": self.grain.value}
+        return out | {"grain": self.grain.value, "size": self.size.value}
 
     @property
     def contraction(self) -> float | None:
@@ -85,7 +101,7 @@ class AbstractCompressor(Component, ABC):
 
     @abstractmethod
     def payload_bits(self, spec: BucketSpec) -> int:
-        """Exact bits one worker needs to say this bucket once, headers apart."""
+        """Bits one worker needs to say this bucket once, headers apart; exact unless `traits.size` says otherwise."""
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
         """State before the first exchange. `remember`: an error memory stands around this compressor."""
@@ -136,12 +152,18 @@ class AbstractSelector(ABC):
 
     travels: ClassVar[bool]  # do the indices stand in the message, or does every rank derive them?
 
+    @property
+    def varies(self) -> bool:
+        """Does the number of selected elements depend on data or chance?"""
+        return False
+
     @abstractmethod
-    def count(self, numel: int) -> int: ...
+    def count(self, numel: int) -> int:
+        """How many elements are selected; where that varies, the number that `payload_bits` is about."""
 
     @abstractmethod
     def select(self, x: Tensor, draw: Draw) -> Tensor:
-        """Sorted, distinct int64 indices, `count(x.numel())` of them."""
+        """Sorted, distinct int64 indices, `count(x.numel())` of them unless their number varies."""
 
     @abstractmethod
     def scale(self, numel: int) -> float:
@@ -162,6 +184,12 @@ def as_float32(x: Tensor) -> Tensor:
 def back_to(dtype: torch.dtype, x: Tensor) -> Tensor:
     """A finite result in the bucket's own type."""
     return x if x.dtype == dtype else clip(x, dtype)
+
+
+def wide(spec: BucketSpec) -> BucketSpec:
+    """The bucket as a memory keeps it: at least float32, where small updates do not vanish."""
+    dtype = torch.promote_types(spec.dtype, torch.float32)
+    return spec if dtype == spec.dtype else replace(spec, dtype=dtype)
 
 
 def kept(ratio: float, numel: int) -> int:

@@ -15,11 +15,21 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Grain, Traits, clip
+from laconic.compress.base import (
+    AbstractCodec,
+    AbstractCompressor,
+    AbstractSelector,
+    Draw,
+    Grain,
+    Size,
+    Traits,
+    clip,
+    vaguest,
+)
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices
 from laconic.core.bucket import BucketSpec, one_tensor
-from laconic.core.errors import PlanError
+from laconic.core.errors import PayloadError, PlanError
 from laconic.core.payload import Part
 
 
@@ -61,17 +71,33 @@ class Chain(AbstractOneShot):
 
     def traits(self, spec: BucketSpec) -> Traits:
         k = self._selector.count(spec.numel)
-        a, b = self.first.traits(spec), self.then.traits(one_tensor(k))
+        # Bounds of codecs fall with the number of values; a count by chance is bounded by all.
+        a, b = self.first.traits(spec), self.then.traits(one_tensor(self._most(spec.numel)))
+        size = vaguest((a.size, self.then.traits(one_tensor(k)).size))
+        rounds = 2 if self.varies else 1
         if a.unbiased and b.unbiased and a.omega is not None and b.omega is not None:
             omega = a.omega * b.omega + a.omega + b.omega
-            return Traits(unbiased=True, omega=omega, delta=None, linear=False, grain=Grain.BUCKET)
+            return Traits(True, omega, None, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
         delta = None
         if a.contraction is not None and b.contraction is not None:
             delta = a.contraction * b.contraction
-        return Traits(unbiased=False, omega=None, delta=delta, linear=False, grain=Grain.BUCKET)
+        return Traits(False, None, delta, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
+
+    @property
+    def varies(self) -> bool:
+        return self._selector.varies
+
+    def _most(self, numel: int) -> int:
+        return numel if self.first.traits(one_tensor(numel)).size is Size.EXPECTED else self._selector.count(numel)
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return sum(8 * part.nbytes for part in self.layout(spec.numel, self._selector.count(spec.numel)))
+
+    def most_bytes(self, numel: int) -> int:
+        return self.message_bytes(numel, self._most(numel))
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
-        k = self._selector.count(numel)
+        k = aux if self.varies else self._selector.count(numel)
         indices = (Part(torch.int32, k),) if self._selector.travels else ()
         return indices + self._codec.layout(k, 0)
 
@@ -91,5 +117,7 @@ class Chain(AbstractOneShot):
             at, parts = check_indices(parts[0], total.numel()), parts[1:]
         else:
             at = self._selector.select(total, draw)
+        if self.varies and at.numel() != aux:
+            raise PayloadError(f"A message of {aux} values came where {at.numel()} were drawn.")
         values = self._codec.decode(parts, at.numel(), 0, draw)
         total.index_add_(0, at, values, alpha=weight)
