@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 
 from laconic.compress import (
+    IBCD,
     QSGD,
     AbstractCompressor,
+    Bernoulli,
     Bf16,
     ByShape,
     ErrorFeedback,
@@ -23,13 +25,17 @@ from laconic.compress import (
     GradDrop,
     Identity,
     MSTopK,
+    OwnMask,
     PowerSGD,
+    RandomBlock,
     RandomK,
+    RandomMask,
     RedSync,
     SIDCo,
     Sign,
     Threshold,
     TopK,
+    Wangni,
 )
 from laconic.compress.base import kept
 from laconic.compress.one_shot import chunks
@@ -231,6 +237,20 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(TopK(0.1) | Sign()), sparse(0.1, plus_minus)),
     Entry(ErrorFeedback(RandomK(0.2) | QSGD(4)), nothing),
     # Sparsifiers.
+    Entry(RandomMask(0.2), drawn(0.2)),
+    Entry(RandomBlock(0.3), nothing),
+    Entry(Bernoulli(0.3), nothing),
+    Entry(Bernoulli(0.3) | Fp16(), nothing),
+    Entry(OwnMask(0.3), nothing),
+    Entry(OwnMask(1), anything),
+    Entry(IBCD(0.4, block=8), nothing),
+    Entry(Wangni(0.1), sparse(0.1)),
+    Entry(ErrorFeedback(RandomMask(0.1)), drawn(0.1)),
+    Entry(ErrorFeedback(RandomBlock(0.4)), nothing),
+    Entry(ErrorFeedback(Bernoulli(0.2)), nothing),
+    Entry(ErrorFeedback(OwnMask(0.1)), nothing),
+    Entry(ErrorFeedback(IBCD(0.2, block=16)), nothing),
+    Entry(ErrorFeedback(Wangni(0.1)), nothing),
     Entry(MSTopK(0.1), sparse(0.1)),
     Entry(Threshold(0.5), level),
     Entry(Threshold(1.5), sparse(0.02, plus_minus)),

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from laconic.compress.base import AbstractCompressor, Traits
+from laconic.compress.bernoulli import Bernoulli
 from laconic.compress.by_shape import ByShape
 from laconic.compress.cast import Bf16, Fp16
 from laconic.compress.chain import Chain
 from laconic.compress.error_feedback import ErrorFeedback
 from laconic.compress.gaussiank import GaussianK
 from laconic.compress.graddrop import GradDrop
+from laconic.compress.ibcd import IBCD
 from laconic.compress.identity import Identity
 from laconic.compress.mstopk import MSTopK
+from laconic.compress.ownmask import OwnMask
 from laconic.compress.powersgd import PowerSGD
 from laconic.compress.qsgd import QSGD
+from laconic.compress.randomblock import RandomBlock
 from laconic.compress.randomk import RandomK
+from laconic.compress.randommask import RandomMask
 from laconic.compress.redsync import RedSync
 from laconic.compress.sidco import SIDCo
 from laconic.compress.sign import Sign
 from laconic.compress.threshold import Threshold
 from laconic.compress.topk import TopK
+from laconic.compress.wangni import Wangni
 
 ALL: tuple[type[AbstractCompressor], ...] = (
     Identity,
@@ -26,6 +32,12 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     Bf16,
     TopK,
     RandomK,
+    RandomMask,
+    RandomBlock,
+    Bernoulli,
+    OwnMask,
+    IBCD,
+    Wangni,
     MSTopK,
     Threshold,
     GradDrop,
@@ -42,8 +54,10 @@ ALL: tuple[type[AbstractCompressor], ...] = (
 
 __all__ = [
     "ALL",
+    "IBCD",
     "QSGD",
     "AbstractCompressor",
+    "Bernoulli",
     "Bf16",
     "ByShape",
     "Chain",
@@ -53,12 +67,16 @@ __all__ = [
     "GradDrop",
     "Identity",
     "MSTopK",
+    "OwnMask",
     "PowerSGD",
+    "RandomBlock",
     "RandomK",
+    "RandomMask",
     "RedSync",
     "SIDCo",
     "Sign",
     "Threshold",
     "TopK",
     "Traits",
+    "Wangni",
 ]

@@ -10,25 +10,24 @@ k/n, which is exactly Stich's random-k with memory: the unscaled mask.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, Grain, Traits, as_float32, clip, kept
+from laconic.compress.base import Draw, Grain, Traits, kept
+from laconic.compress.shared_mask import AbstractSharedMask
 from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
-from laconic.core.exchange import Exchanged, Mean, Turn
 
 
 @dataclass(frozen=True)
-class RandomK(AbstractCompressor, AbstractSelector):
+class RandomK(AbstractSharedMask):
     """Keep random elements, the same on every rank, without sending indices."""
 
     ratio: float = 0.01
 
     name: ClassVar[str] = "randomk"
     paper: ClassVar[str] = "stich2018sparsified"
-    travels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_ratio(self)
@@ -36,13 +35,6 @@ class RandomK(AbstractCompressor, AbstractSelector):
     def traits(self, spec: BucketSpec) -> Traits:
         omega = max(1, spec.numel) / max(1, self.count(spec.numel)) - 1
         return Traits(unbiased=True, omega=omega, delta=None, linear=True, grain=Grain.BUCKET)
-
-    @property
-    def spares_small(self) -> bool:
-        return True
-
-    def payload_bits(self, spec: BucketSpec) -> int:
-        return 32 * self.count(spec.numel)
 
     def count(self, numel: int) -> int:
         return kept(self.ratio, numel)
@@ -52,11 +44,3 @@ class RandomK(AbstractCompressor, AbstractSelector):
 
     def scale(self, numel: int) -> float:
         return numel / max(1, self.count(numel))
-
-    async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        at = self.select(x, Draw(turn.own(spec), turn.shared(spec)))
-        scale = self.scale(spec.numel)
-        values = as_float32(x[at])
-        sent = x.new_zeros(spec.numel).index_copy_(0, at, clip(values * scale, x.dtype))
-        mean = await Mean(values)
-        return Exchanged(x.new_zeros(spec.numel).index_copy_(0, at, clip(mean * scale, x.dtype)), sent, state)

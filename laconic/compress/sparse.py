@@ -32,3 +32,16 @@ def check_indices(at: Tensor, numel: int) -> Tensor:
         if low < 0 or high >= numel:
             raise PayloadError(f"A message names elements {int(low)}..{int(high)} of {numel}.")
     return at.to(torch.int64)
+
+
+_INDEX = 0x7FFFFFFF
+
+
+def with_signs(at: Tensor, negative: Tensor) -> Tensor:
+    """One int32 word an element: 31 bits of index, the sign in the top bit."""
+    return (at - (negative.to(torch.int64) << 31)).to(torch.int32)
+
+
+def signed_indices(words: Tensor, numel: int) -> tuple[Tensor, Tensor]:
+    """The inverse of `with_signs`: (indices, is it negative?)."""
+    return check_indices(words & _INDEX, numel), words < 0
