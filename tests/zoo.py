@@ -13,11 +13,18 @@ import torch
 from torch import Tensor
 
 from laconic.compress import (
+    DCT,
+    DGC,
     IBCD,
     QSGD,
+    SBC,
+    STC,
+    VGC,
     AbstractCompressor,
+    AdaComp,
     Bernoulli,
     Bf16,
+    BlockTopK,
     ByShape,
     ErrorFeedback,
     Fp16,
@@ -27,12 +34,14 @@ from laconic.compress import (
     MSTopK,
     OwnMask,
     PowerSGD,
+    Proportion,
     RandomBlock,
     RandomK,
     RandomMask,
     RedSync,
     SIDCo,
     Sign,
+    SparseLoCo,
     Threshold,
     TopK,
     Wangni,
@@ -175,6 +184,68 @@ def drawn(ratio: float) -> Exact:
     return build
 
 
+def ones(numel: int) -> Tensor:
+    return torch.full((numel,), 1.5)
+
+
+def one_each(spec: BucketSpec, cut: Cut) -> Tensor:
+    """In each message one positive and one negative element."""
+    x, start = torch.zeros(spec.numel), 0
+    for n in cut(spec.numel, 1):
+        x[start : start + min(n, 1)], x[start + 1 : start + min(n, 2)] = 2.0, -3.0
+        start += n
+    return x
+
+
+def some_blocks(ratio: float, block: int) -> Exact:
+    """As many blocks in each message as are kept."""
+
+    def one(numel: int, salt: int) -> Tensor:
+        m = -(-numel // block)
+        at = rng.Stream(rng.fold(78, salt)).choice(m, kept(ratio, m))
+        rows = torch.zeros(m, block).index_copy_(0, at, noise(at.numel() * block, salt).view(-1, block))
+        return rows.view(-1)[:numel]
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        return torch.cat([one(n, i) for i, n in enumerate(cut(spec.numel, block))])
+
+    return build
+
+
+def octaves(spec: BucketSpec, cut: Cut) -> Tensor:
+    """Powers of two within seven octaves."""
+    return _signs(spec.numel, 8) * 0.5 ** (noise(spec.numel, 9).abs() * 3).floor().clamp(max=7)
+
+
+def of_chunks(k: int, chunk: int) -> Exact:
+    """k elements of +-1.5 in every chunk; messages are whole chunks."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        x = torch.zeros(spec.numel)
+        for start in range(0, spec.numel, chunk):
+            n = min(chunk, spec.numel - start)
+            at = rng.Stream(rng.fold(79, start)).choice(n, min(k, n))
+            x[start : start + n][at] = plus_minus(at.numel())
+        return x
+
+    return build
+
+
+def cosines(k: int, chunk: int) -> Exact:
+    """Every tile the sum of k of its cosines."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        pieces = []
+        for i, shape in enumerate(spec.shapes):
+            tiles = DCT(k, chunk).tiles(shape)
+            rows = torch.zeros(tiles.rows * tiles.columns, tiles.size)
+            rows[:, : min(k, tiles.size)] = noise(rows.shape[0] * min(k, tiles.size), i).view(rows.shape[0], -1)
+            pieces.append(tiles.back(rows))
+        return flatten(pieces, torch.empty(0))
+
+    return build
+
+
 def split(matrices: Exact, rest: Exact) -> Exact:
     """By shape: each kind of tensor from its own recipe."""
 
@@ -237,6 +308,24 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(TopK(0.1) | Sign()), sparse(0.1, plus_minus)),
     Entry(ErrorFeedback(RandomK(0.2) | QSGD(4)), nothing),
     # Sparsifiers.
+    Entry(STC(0.1), sparse(0.1, plus_minus)),
+    Entry(SBC(0.1), sparse(0.1, ones)),
+    Entry(Proportion(0.1), one_each),
+    Entry(BlockTopK(0.3, block=8), some_blocks(0.3, 8)),
+    Entry(AdaComp(50), level),
+    Entry(AdaComp(100), level),
+    Entry(VGC(0.5), octaves),
+    Entry(DGC(0.05, momentum=0), sparse(0.05, plus_minus)),
+    Entry(DGC(0.02, clip=1000), sparse(0.02, plus_minus)),
+    Entry(SparseLoCo(8, chunk=64), of_chunks(8, 64)),
+    Entry(SparseLoCo(16, chunk=300), of_chunks(16, 300)),
+    Entry(DCT(8, chunk=8), cosines(8, 8), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(STC(0.05)), sparse(0.05, plus_minus)),
+    Entry(ErrorFeedback(SBC(0.05)), sparse(0.05, ones)),
+    Entry(ErrorFeedback(Proportion(1 / 64)), one_each),
+    Entry(ErrorFeedback(BlockTopK(0.1, block=16)), some_blocks(0.1, 16)),
+    Entry(ErrorFeedback(SparseLoCo(8, chunk=64)), of_chunks(8, 64)),
+    Entry(ErrorFeedback(DCT(20, chunk=16)), cosines(20, 16), _PRODUCT, top=_MATRIX_TOP),
     Entry(RandomMask(0.2), drawn(0.2)),
     Entry(RandomBlock(0.3), nothing),
     Entry(Bernoulli(0.3), nothing),

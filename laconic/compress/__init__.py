@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from laconic.compress.adacomp import AdaComp
 from laconic.compress.base import AbstractCompressor, Traits
 from laconic.compress.bernoulli import Bernoulli
+from laconic.compress.blocktopk import BlockTopK
 from laconic.compress.by_shape import ByShape
 from laconic.compress.cast import Bf16, Fp16
 from laconic.compress.chain import Chain
+from laconic.compress.dct import DCT
+from laconic.compress.dgc import DGC
 from laconic.compress.error_feedback import ErrorFeedback
 from laconic.compress.gaussiank import GaussianK
 from laconic.compress.graddrop import GradDrop
@@ -15,15 +19,20 @@ from laconic.compress.identity import Identity
 from laconic.compress.mstopk import MSTopK
 from laconic.compress.ownmask import OwnMask
 from laconic.compress.powersgd import PowerSGD
+from laconic.compress.proportion import Proportion
 from laconic.compress.qsgd import QSGD
 from laconic.compress.randomblock import RandomBlock
 from laconic.compress.randomk import RandomK
 from laconic.compress.randommask import RandomMask
 from laconic.compress.redsync import RedSync
+from laconic.compress.sbc import SBC
 from laconic.compress.sidco import SIDCo
 from laconic.compress.sign import Sign
+from laconic.compress.sparseloco import SparseLoCo
+from laconic.compress.stc import STC
 from laconic.compress.threshold import Threshold
 from laconic.compress.topk import TopK
+from laconic.compress.vgc import VGC
 from laconic.compress.wangni import Wangni
 
 ALL: tuple[type[AbstractCompressor], ...] = (
@@ -44,6 +53,15 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     RedSync,
     GaussianK,
     SIDCo,
+    SBC,
+    STC,
+    Proportion,
+    BlockTopK,
+    AdaComp,
+    VGC,
+    DGC,
+    SparseLoCo,
+    DCT,
     QSGD,
     Sign,
     PowerSGD,
@@ -54,11 +72,18 @@ ALL: tuple[type[AbstractCompressor], ...] = (
 
 __all__ = [
     "ALL",
+    "DCT",
+    "DGC",
     "IBCD",
     "QSGD",
+    "SBC",
+    "STC",
+    "VGC",
     "AbstractCompressor",
+    "AdaComp",
     "Bernoulli",
     "Bf16",
+    "BlockTopK",
     "ByShape",
     "Chain",
     "ErrorFeedback",
@@ -69,12 +94,14 @@ __all__ = [
     "MSTopK",
     "OwnMask",
     "PowerSGD",
+    "Proportion",
     "RandomBlock",
     "RandomK",
     "RandomMask",
     "RedSync",
     "SIDCo",
     "Sign",
+    "SparseLoCo",
     "Threshold",
     "TopK",
     "Traits",

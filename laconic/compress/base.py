@@ -80,7 +80,7 @@ class Traits:
     @property
     def damping(self) -> float:
         """What to multiply with to get a contraction: 1, or 1/(1 + omega) where omega is large."""
-        if self.contraction is not None:
+        if self.contraction is not None or self.remembers:
             return 1.0
         assert self.omega is not None, "ef refuses what promises nothing"
         return 1.0 / (1.0 + self.omega)

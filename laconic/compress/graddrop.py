@@ -2,8 +2,8 @@
 
     t = the ceil(ratio m)-th largest |x| of m sampled elements;   C(x)_i = x_i  if |x_i| >= t,  at most k of them
 
-Aji, Heafield, EMNLP 2017, arXiv:1704.05021. m = sample n, but at least 16/ratio elements (with fewer the threshold is a
-guess); a bucket no longer than that is sorted out exactly. Where more than k = ceil(ratio n) elements reach the
+Aji, Heafield, EMNLP 2017, arXiv:1704.05021. m = sample n, but at least 16/ratio elements (with fewer the threshold is
+a guess); a bucket no longer than that is sorted out exactly. Where more than k = ceil(ratio n) elements reach the
 threshold, the k largest of those are kept. Differs: one threshold a bucket, where the paper has one for all layers or
 one a layer; the sample is without repetition, so at least ceil(ratio m) elements are said. Wrap it in `ef(...)`.
 """

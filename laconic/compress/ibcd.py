@@ -3,8 +3,8 @@
     C_r(x)_B = (m/t) x_B  if B in S_{t,r}  else 0,     S_{t,r} uniform over t of m blocks, independent between ranks
 
 Mishchenko, Hanzely, Richtarik, UAI 2020, arXiv:1901.09437. Unbiased with omega = m/t - 1; averaging over n ranks
-divides it by n, so t = m/n of the blocks suffice ("99% of worker-master communication is not needed" with 100 ranks; a
-survey misprints m). A message is a 32-bit seed and the blocks.
+divides it by n, so t = m/n of the blocks suffice ("99% of worker-master communication is not needed" with 100 ranks;
+a survey misprints m). A message is a 32-bit seed and the blocks.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
 
 Shi et al., MLSys 2021, arXiv:2010.10458. Differs: the band between the thresholds is filled up with its largest
 elements, not with any run of them, so the result is top-k itself (delta = k/n even if few elements exceed the mean).
-Passes over the data instead of a selection: for devices that compare faster than they sort. `hitopk` is the collective
-of the same paper.
+Passes over the data instead of a selection: for devices that compare faster than they sort. `hitopk` is the
+collective of the same paper.
 """
 
 from __future__ import annotations

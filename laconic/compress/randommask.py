@@ -2,9 +2,9 @@
 
     C(x)_i = x_i  if i in S_t  else 0,     S_t uniform over k-subsets, the same on every rank
 
-E |x - C(x)|^2 = (1 - k/n) |x|^2. Konecny et al., 2016, arXiv:1610.05492. Unscaled, so biased: a coordinate moves k/n as
-fast. `randomk` is the unbiased one; inside `ef(...)` the two are the same (Stich, Cordonnier, Jaggi, NeurIPS 2018).
-`ownmask` draws a mask a rank.
+E |x - C(x)|^2 = (1 - k/n) |x|^2. Konecny et al., 2016, arXiv:1610.05492. Unscaled, so biased: a coordinate moves k/n
+as fast. `randomk` is the unbiased one; inside `ef(...)` the two are the same (Stich, Cordonnier, Jaggi, NeurIPS
+2018). `ownmask` draws a mask a rank.
 """
 
 from __future__ import annotations

@@ -3,10 +3,11 @@
     t(r) = a + r (b - a),  a = mean |x|, b = max |x|;  halve r in [0, 1] until  k <= |{ |x_i| >= t(r) }| <= 2k
 
 Fang, Fu, Yang, Hsieh, JPDC 2019, arXiv:1808.04357. The selected elements contain the k largest. Where halving finds
-none (many equal elements, or fewer than k above the mean) the k largest are taken exactly; so do ">=" and that fallback
-mend the paper's strict ">", which selects nothing of a constant vector. Differs: the threshold is found anew every step
-(the paper reuses it for 5), no momentum (see `dgc`), values are always sent (the paper may send one mean of the
-positive and of the negative ones by turns), small tensors are spared by buckets, not by a size rule of its own.
+none (many equal elements, or fewer than k above the mean) the k largest are taken exactly; so do ">=" and that
+fallback mend the paper's strict ">", which selects nothing of a constant vector. Differs: the threshold is found anew
+every step (the paper reuses it for 5), no momentum (see `dgc`), values are always sent (the paper may send one mean
+of the positive and of the negative ones by turns), small tensors are spared by buckets, not by a size rule of its
+own.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     C(x)_i = x_i  if i in S(x)  else 0
 
 Where the number of selected elements depends on the data, a message is as long as it must be and lengths are said
-first (`core/exchange.py`). Such a projection never grows the error: delta >= 0 whatever S is, and delta = |S| / n if S
-holds the |S| largest elements.
+first (`core/exchange.py`). Such a projection never grows the error: delta >= 0 whatever S is, and delta = |S| / n if
+S holds the |S| largest elements.
 """
 
 from __future__ import annotations

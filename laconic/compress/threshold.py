@@ -2,10 +2,10 @@
 
     C(x)_i = x_i  if |x_i| >= level  else 0          |x - C(x)|^2 <= (n - |S|) level^2
 
-Strom, Interspeech 2015 (who sends +-level instead of the value); Sahu et al., NeurIPS 2021, arXiv:2108.00951: one level
-for the whole training loses less in total than any fixed k. It is in the units of the gradient, so the number of
-elements follows the gradient: 0 to all of them. Where that is many, the message changes its form (bitmap, dense), so
-it is never longer than the dense gradient. The bound is absolute, not a share of the norm: delta = 0. Wrap it in
+Strom, Interspeech 2015 (who sends +-level instead of the value); Sahu et al., NeurIPS 2021, arXiv:2108.00951: one
+level for the whole training loses less in total than any fixed k. It is in the units of the gradient, so the number
+of elements follows the gradient: 0 to all of them. Where that is many, the message changes its form (bitmap, dense),
+so it is never longer than the dense gradient. The bound is absolute, not a share of the norm: delta = 0. Wrap it in
 `ef(...)`; then a level that is too high only delays.
 """
 

@@ -5,8 +5,8 @@
 Wangni, Wang, Liu, Zhang, NeurIPS 2018, arXiv:1710.09854. Elements with p = 1 are said exactly; all others decode to
 +-tau, so of them only the index and the sign are sent, in one word of 32 bits. Unbiased; the expected number of
 elements is k = ceil(ratio n) and the second moment is the least of all such p, so omega <= n/k - 1, that of uniform
-sampling. Differs: the greedy rule is repeated until no further element reaches p = 1 (the paper stops after 2 rounds),
-which gives sum p = k exactly. An element of zero is never drawn.
+sampling. Differs: the greedy rule is repeated until no further element reaches p = 1 (the paper stops after 2
+rounds), which gives sum p = k exactly. An element of zero is never drawn.
 
     words:  count of exact elements | tau | their indices | their values | indices of the others, sign in the top bit
 """

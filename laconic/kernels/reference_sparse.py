@@ -1,7 +1,7 @@
 """The hot loops of sparsifiers in plain torch: any device, no compiler; the truth other implementations are held to.
 
-Selections are sorted int64 indices. A zero is never selected by a threshold: there is nothing to say about it. Sums are
-taken in float64, so that neither huge nor subnormal elements spoil a threshold.
+Selections are sorted int64 indices. A zero is never selected by a threshold: there is nothing to say about it. Sums
+are taken in float64, so that neither huge nor subnormal elements spoil a threshold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from laconic.kernels.reference import largest
+from laconic.kernels.reference import largest, pack, packed_bytes, unpack
 
 
 def at_least(x: Tensor, threshold: float) -> Tensor:
@@ -93,3 +93,28 @@ def fair_threshold(size: Tensor, k: int) -> float:
         if room <= 0 or rest / room >= tau:
             return tau
         tau = rest / room
+
+
+def pack_positions(at: Tensor, bits: int) -> tuple[Tensor, ...]:
+    """Positions below 2**bits, bits <= 16: the low bytes, then the rest of each densely packed."""
+    low, high = (at & 0xFF).to(torch.uint8), (at >> 8).to(torch.uint8)
+    return (pack(low, bits),) if bits <= 8 else (low, pack(high, bits - 8))
+
+
+def position_bytes(k: int, bits: int) -> tuple[int, ...]:
+    """Lengths of the parts of `pack_positions`."""
+    return (packed_bytes(k, bits),) if bits <= 8 else (k, packed_bytes(k, bits - 8))
+
+
+def unpack_positions(parts: tuple[Tensor, ...], bits: int, k: int) -> Tensor:
+    """The inverse of `pack_positions`: k positions as int64."""
+    low = unpack(parts[0], min(bits, 8), k).to(torch.int64)
+    return low if bits <= 8 else low + (unpack(parts[1], bits - 8, k).to(torch.int64) << 8)
+
+
+def dct_matrix(n: int) -> Tensor:
+    """The orthonormal DCT-II of length n: D x transforms, D^T transforms back."""
+    angle = math.pi / n * torch.outer(torch.arange(n) * 1.0, torch.arange(n) + 0.5).to(torch.float64)
+    rows = angle.cos() * math.sqrt(2 / n)
+    rows[0] /= math.sqrt(2)
+    return rows.to(torch.float32)
