@@ -30,8 +30,12 @@ from laconic.compress import (
     Fp16,
     GaussianK,
     GradDrop,
+    GTopK,
+    HiTopK,
     Identity,
     MSTopK,
+    OkTopk,
+    OmniReduce,
     OwnMask,
     PowerSGD,
     Proportion,
@@ -41,6 +45,8 @@ from laconic.compress import (
     RedSync,
     SIDCo,
     Sign,
+    Sketch,
+    SparCML,
     SparseLoCo,
     Threshold,
     TopK,
@@ -184,6 +190,15 @@ def drawn(ratio: float) -> Exact:
     return build
 
 
+def whole(recipe: Exact, parts: int = 1) -> Exact:
+    """The same on every route: of the whole bucket, or of so many parts of it."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        return recipe(spec, Cut(parts, Route.DEAL))
+
+    return build
+
+
 def ones(numel: int) -> Tensor:
     return torch.full((numel,), 1.5)
 
@@ -261,6 +276,7 @@ def split(matrices: Exact, rest: Exact) -> Exact:
     return build
 
 
+_SUM_TOP = 1e37  # what a merge drops is reported in the units of one rank: n times as much
 _HALF, _BRAIN = 2.0**-11, 2.0**-8
 _PRODUCT = 2.0**-17  # roundings of a row of products, times the condition of a random sketch
 _MATRIX_TOP = 1e36  # products with an orthonormal basis add up a row: 24 elements, and some to spare
@@ -356,6 +372,19 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(GaussianK(0.1)), sparse(0.1, plus_minus)),
     Entry(ErrorFeedback(SIDCo(0.02, fit="gpareto")), sparse(0.02, plus_minus)),
     Entry(ErrorFeedback(RedSync(0.1) | Sign()), sparse(0.1, plus_minus)),
+    # Sparse collectives.
+    Entry(GTopK(0.1), whole(sparse(0.1)), top=_SUM_TOP),
+    Entry(SparCML(TopK(0.1)), whole(sparse(0.1))),
+    Entry(OmniReduce(Identity(), block=8), anything),
+    Entry(OkTopk(0.1), whole(sparse(0.1))),
+    Entry(HiTopK(0.1, node=2), whole(sparse(0.1), 2), top=_SUM_TOP),
+    Entry(Sketch(0.02, width=0.2), whole(sparse(0.02))),
+    Entry(ErrorFeedback(GTopK(0.05)), whole(sparse(0.05)), top=_SUM_TOP),
+    Entry(ErrorFeedback(SparCML(Threshold(1.5))), whole(sparse(0.1, plus_minus))),
+    Entry(ErrorFeedback(OmniReduce(BlockTopK(0.1, block=8), block=8)), whole(some_blocks(0.1, 8))),
+    Entry(ErrorFeedback(OkTopk(0.05, reuse=3, rebalance=2)), whole(sparse(0.05))),
+    Entry(ErrorFeedback(HiTopK(0.05, node=3)), whole(sparse(0.05), 3), top=_SUM_TOP),
+    Entry(ErrorFeedback(Sketch(0.02, width=0.1, rows=3)), whole(sparse(0.02))),
     Entry(ByShape(PowerSGD(2)), split(low_rank(2), anything), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(PowerSGD(2), rest=QSGD(8)), split(low_rank(2), grid(8, 256)), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(QSGD(4), rest=TopK(0.5)), split(grid(4, 256), sparse(0.5))),

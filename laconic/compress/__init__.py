@@ -14,9 +14,13 @@ from laconic.compress.dgc import DGC
 from laconic.compress.error_feedback import ErrorFeedback
 from laconic.compress.gaussiank import GaussianK
 from laconic.compress.graddrop import GradDrop
+from laconic.compress.gtopk import GTopK
+from laconic.compress.hitopk import HiTopK
 from laconic.compress.ibcd import IBCD
 from laconic.compress.identity import Identity
 from laconic.compress.mstopk import MSTopK
+from laconic.compress.oktopk import OkTopk
+from laconic.compress.omnireduce import OmniReduce
 from laconic.compress.ownmask import OwnMask
 from laconic.compress.powersgd import PowerSGD
 from laconic.compress.proportion import Proportion
@@ -28,6 +32,8 @@ from laconic.compress.redsync import RedSync
 from laconic.compress.sbc import SBC
 from laconic.compress.sidco import SIDCo
 from laconic.compress.sign import Sign
+from laconic.compress.sketch import Sketch
+from laconic.compress.sparcml import SparCML
 from laconic.compress.sparseloco import SparseLoCo
 from laconic.compress.stc import STC
 from laconic.compress.threshold import Threshold
@@ -62,6 +68,12 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     DGC,
     SparseLoCo,
     DCT,
+    GTopK,
+    SparCML,
+    OmniReduce,
+    OkTopk,
+    HiTopK,
+    Sketch,
     QSGD,
     Sign,
     PowerSGD,
@@ -88,10 +100,14 @@ __all__ = [
     "Chain",
     "ErrorFeedback",
     "Fp16",
+    "GTopK",
     "GaussianK",
     "GradDrop",
+    "HiTopK",
     "Identity",
     "MSTopK",
+    "OkTopk",
+    "OmniReduce",
     "OwnMask",
     "PowerSGD",
     "Proportion",
@@ -101,6 +117,8 @@ __all__ = [
     "RedSync",
     "SIDCo",
     "Sign",
+    "Sketch",
+    "SparCML",
     "SparseLoCo",
     "Threshold",
     "TopK",

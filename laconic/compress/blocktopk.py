@@ -46,24 +46,25 @@ class BlockTopK(AbstractOneShot):
         return self.block
 
     def traits(self, spec: BucketSpec) -> Traits:
-        m, k = self._blocks(spec.numel)
+        m, k = self.blocks(spec.numel)
         return Traits(unbiased=False, omega=None, delta=k / max(1, m), linear=False, grain=Grain.BUCKET)
 
-    def _blocks(self, numel: int) -> tuple[int, int]:
+    def blocks(self, numel: int) -> tuple[int, int]:
+        """(m, k): how many blocks there are, how many are said."""
         m = -(-numel // self.block)
         return m, kept(self.ratio, m)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
-        return sparse_form.layout(*self._blocks(numel), self.block)
+        return sparse_form.layout(*self.blocks(numel), self.block)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        m, k = self._blocks(x.numel())
+        m, k = self.blocks(x.numel())
         rows = kernel.blocks(x, self.block)
         norms = torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64)
         at = kernel.largest(norms, k)
         return k, sparse_form.write(at, rows[at], m)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
-        m, k = self._blocks(numel)
+        m, k = self.blocks(numel)
         at, rows = sparse_form.read(parts, m, k, self.block)
         return rows.new_zeros(m, self.block).index_add_(0, at, rows).view(-1)[:numel]

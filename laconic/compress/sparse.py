@@ -34,6 +34,13 @@ def check_indices(at: Tensor, numel: int) -> Tensor:
     return at.to(torch.int64)
 
 
+def check_ascending(at: Tensor, numel: int) -> Tensor:
+    """As `check_indices`, where a reader relies on them being sorted and distinct."""
+    if at.numel() > 1 and bool((at[1:] <= at[:-1]).any()):
+        raise PayloadError(f"A message names {at.numel()} elements, but not each once and in order.")
+    return check_indices(at, numel)
+
+
 _INDEX = 0x7FFFFFFF
 
 
