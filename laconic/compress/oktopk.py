@@ -9,7 +9,7 @@
 Li, Hoefler, PPoPP 2022, arXiv:2201.07598. Thresholds are exact every `reuse` steps (the k-th largest local element;
 the k-th largest of all sums, which are gathered then) and are used again in between, nudged where they leave less
 than 3/4 k or more than 5/4 k elements. Borders of regions are the ranks' averaged quantiles, renewed every
-`rebalance` steps. Differs: what one rank says is cut to the 2k largest and what all keep to 2k, so the bound is
+`rebalance` steps. Differs: what a rank says and what all keep is cut to the 5/4 k largest, so the bound is
 enforced; a local threshold that leaves nothing is found anew; survivors are spread (the step that the authors' code
 has commented out) where a padded gather would cost twice as much. Indices have 32 bits (theirs: float32). What other
 ranks find unimportant is not sent, so no rank promises a share of its own norm: delta = 0.
@@ -73,7 +73,7 @@ class OkTopk(AbstractCompressor):
         return Traits(False, None, 0.0, linear=False, rounds=5, grain=Grain.BUCKET, size=Size.MOST)
 
     def payload_bits(self, spec: BucketSpec) -> int:
-        return 64 * min(spec.numel, 2 * kept(self.ratio, spec.numel))
+        return 64 * min(spec.numel, _many(kept(self.ratio, spec.numel)))
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Reused:
         borders = torch.zeros(seat.world - 1, dtype=torch.int64)
@@ -94,7 +94,7 @@ class OkTopk(AbstractCompressor):
             final = Sparse(everything.at[best], everything.values[best])
             over_all = float(final.values.abs().min()) if best.numel() else 0.0
         else:
-            final, n = await _survivors(mine, float(state.over_all), 2 * k, post)
+            final, n = await _survivors(mine, float(state.over_all), _many(k), post)
             over_all = _nudged(float(state.over_all), n, k)
         mean = torch.zeros_like(x32).index_copy_(0, *final)
         chosen = torch.zeros_like(x32, dtype=torch.bool).index_fill_(0, final.at, True)
@@ -165,13 +165,20 @@ def _locally(x: Tensor, k: int, threshold: float | None) -> tuple[Tensor, float]
     if threshold is None or not at.numel():
         at = reference_sparse.largest_nonzero(x, k)
         return at, float(x[at].abs().min()) if at.numel() else 0.0
-    return reference_sparse.largest_among(x, at, 2 * k), _nudged(threshold, at.numel(), k)
+    return reference_sparse.largest_among(x, at, _many(k)), _nudged(threshold, at.numel(), k)
+
+
+def _many(k: int) -> int:
+    return max(k, 5 * k // 4)
 
 
 def _nudged(threshold: float, n: int, k: int) -> float:
     if 3 * k <= 4 * n <= 5 * k:
         return threshold
-    return threshold * min(2.0, max(0.5, math.sqrt(math.sqrt(n / k))))
+    if not n:
+        return threshold / 2
+    # Few elements lie far above a threshold that is reused: their number falls with about its eighth power.
+    return threshold * min(1.25, max(0.8, math.pow(n / k, 0.125)))
 
 
 def _float64(value: float) -> Tensor:
