@@ -322,6 +322,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(PowerSGD(2)), low_rank(2), _PRODUCT, top=_MATRIX_TOP),
     Entry(ErrorFeedback(TopK(0.1) | QSGD(4)), sparse(0.1, plus_minus)),
     Entry(ErrorFeedback(TopK(0.1) | Sign()), sparse(0.1, plus_minus)),
+    Entry(ErrorFeedback(TopK(0.5) | QSGD(2, norm="l2")), nothing),  # damped: the variance of its values is large
     Entry(ErrorFeedback(RandomK(0.2) | QSGD(4)), nothing),
     # Sparsifiers.
     Entry(STC(0.1), sparse(0.1, plus_minus)),

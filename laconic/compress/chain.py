@@ -4,7 +4,8 @@
 
 Basu et al., Qsparse-local-SGD, NeurIPS 2019, arXiv:1906.02367. With a contraction a (delta_a) and b a
 contraction (delta_b, or unbiased with omega_b < 1, then delta_b = 1 - omega_b): delta = delta_a delta_b.
-Both unbiased: omega = omega_a omega_b + omega_a + omega_b.
+Where omega_b >= 1, B is damped to B / (1 + omega_b), a contraction too: delta = delta_a / (1 + omega_b). Both unbiased:
+omega = omega_a omega_b + omega_a + omega_b, and nothing is damped.
 """
 
 from __future__ import annotations
@@ -79,9 +80,16 @@ class Chain(AbstractOneShot):
             omega = a.omega * b.omega + a.omega + b.omega
             return Traits(True, omega, None, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
         delta = None
-        if a.contraction is not None and b.contraction is not None:
-            delta = a.contraction * b.contraction
+        if a.contraction is not None and (b.contraction is not None or b.omega is not None):
+            delta = a.contraction * (b.damping if b.contraction is None else b.contraction)
         return Traits(False, None, delta, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
+
+    def _damping(self, numel: int) -> float:
+        """Of the values, where a contraction would otherwise be lost."""
+        a, b = self.first.traits(one_tensor(numel)), self.then.traits(one_tensor(self._most(numel)))
+        if a.unbiased or b.contraction is not None or b.omega is None:
+            return 1.0
+        return b.damping
 
     @property
     def varies(self) -> bool:
@@ -120,4 +128,4 @@ class Chain(AbstractOneShot):
         if self.varies and at.numel() != aux:
             raise PayloadError(f"A message of {aux} values came where {at.numel()} were drawn.")
         values = self._codec.decode(parts, at.numel(), 0, draw)
-        total.index_add_(0, at, values, alpha=weight)
+        total.index_add_(0, at, values, alpha=weight * self._damping(total.numel()))

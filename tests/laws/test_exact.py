@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from laconic.compress import QSGD, ErrorFeedback, Fp16, TopK
+from laconic.compress import QSGD, STC, ErrorFeedback, Fp16, Threshold, TopK
 from laconic.core.bucket import one_tensor
 from laconic.core.exchange import Route
 from laconic.topology import AllReduce
@@ -41,6 +41,8 @@ FAR = (
     Entry(TopK(1e-7), sparse(1e-7)),
     Entry(TopK(1e-7) | Fp16(), sparse(1e-7)),
     Entry(ErrorFeedback(TopK(1e-7) | QSGD(4)), sparse(1e-7)),
+    Entry(Threshold(0.5), sparse(1e-7)),
+    Entry(STC(1e-7), sparse(1e-7)),
 )
 
 
