@@ -42,7 +42,7 @@ FAR = (
     Entry(TopK(1e-7) | Fp16(), sparse(1e-7)),
     Entry(ErrorFeedback(TopK(1e-7) | QSGD(4)), sparse(1e-7)),
     Entry(Threshold(0.5), sparse(1e-7)),
-    Entry(STC(1e-7), sparse(1e-7)),
+    Entry(STC(5e-8), sparse(5e-8)),
 )
 
 
