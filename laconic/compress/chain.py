@@ -51,7 +51,10 @@ class Chain(AbstractOneShot):
                 f"{self.first} | {self.then}: the left side of '|' chooses elements; "
                 f"{self.first} does not. Use for example topk(0.01) | {self.then}."
             )
-        if not isinstance(self.then, AbstractCodec) or isinstance(self.then, AbstractSelector):
+        chooses = isinstance(self.then, AbstractSelector) or (
+            isinstance(self.then, AbstractOneShot) and self.then.sparse
+        )
+        if chooses or not isinstance(self.then, AbstractCodec):
             raise PlanError(
                 f"{self.first} | {self.then}: the right side of '|' writes values; "
                 f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."

@@ -121,7 +121,7 @@ class OkTopk(AbstractCompressor):
 async def _survivors(mine: Sparse, threshold: float, most: int, post: _Post) -> tuple[Sparse, int]:
     """What reaches the threshold on all ranks (`most` elements at most), and how many did."""
     mine = _pick(mine, reference_sparse.at_least(mine.values, threshold))
-    counts = post.counts(await Gather(post.count(mine.at.numel())))
+    counts = post.counts(await Gather(post.count(mine)))
     reached, total = sum(counts), min(sum(counts), most)
     if total < reached:  # every owner keeps its share, the largest
         counts = [c * total // reached for c in counts]
@@ -222,8 +222,8 @@ class _Post:
         at = check_ascending(torch.cat([p.at for p in pieces]), self.numel)
         return Sparse(at, torch.cat([p.values for p in pieces]))
 
-    def count(self, n: int) -> Tensor:
-        return torch.tensor([n], dtype=torch.int64).view(torch.uint8)
+    def count(self, sparse: Sparse) -> Tensor:
+        return torch.tensor([sparse.at.numel()], dtype=torch.int64, device=sparse.at.device).view(torch.uint8)
 
     def counts(self, told: list[Tensor]) -> list[int]:
         counts = [int(t.clone().view(torch.int64)) for t in told]
