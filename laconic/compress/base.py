@@ -38,6 +38,8 @@ class Traits:
     linear     messages are averaged on the way (all-reduce)
     rounds     questions asked one after the other, when messages are gathered
     remembers  keeps an error memory
+    leaks      forgets a share of what it remembers, on purpose
+    mean       what comes back is the mean of what was sent (a majority vote is not)
     """
 
     unbiased: bool
@@ -47,6 +49,8 @@ class Traits:
     rounds: int = 1
     grain: Grain = Grain.ELEMENT
     remembers: bool = False
+    leaks: bool = False
+    mean: bool = True
 
     def to_dict(self) -> dict[str, object]:
         out = {f.name: getattr(self, f.name) for f in fields(self)}
@@ -82,6 +86,27 @@ class AbstractCompressor(Component, ABC):
     def spares_small(self) -> bool:
         """Should biases, norm scales and other small tensors travel dense beside it? They are few and easily hurt."""
         return False
+
+    @property
+    def parts(self) -> tuple[AbstractCompressor, ...]:
+        """The compressors it is made of."""
+        values = [getattr(self, f.name) for f in fields(self)]  # type: ignore[arg-type]  # concrete ones are dataclasses
+        return tuple(v for v in values if isinstance(v, AbstractCompressor))
+
+    @property
+    def owns_momentum(self) -> bool:
+        """Is momentum added in here? Then the optimizer must add none."""
+        return any(part.owns_momentum for part in self.parts)
+
+    @property
+    def follows_lr(self) -> bool:
+        """Does it need to know the learning rate (`Turn.lr`)? Then a bucket holds parameters of one group only."""
+        return any(part.follows_lr for part in self.parts)
+
+    @property
+    def lossless(self) -> AbstractCompressor | None:
+        """What stands in for it where tensors travel dense; None: a plain mean. Momentum, for one, must go on."""
+        return None
 
     @abstractmethod
     def payload_bits(self, spec: BucketSpec) -> int:

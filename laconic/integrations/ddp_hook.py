@@ -96,6 +96,8 @@ def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
         raise PlanError(f"ddp_hook({plan!r}): it takes a laconic.Plan or a text such as 'qsgd(bits=4)'.")
     if chosen.sync != BSP() or chosen.schedule != Fused():
         raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the route can be chosen.")
+    if chosen.compress.follows_lr:
+        raise PlanError(f"ddp_hook({chosen}): a hook cannot see the learning rate. Use laconic.distribute.")
 
     def hook(state: HookState, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         return state.exchange(bucket)

@@ -18,6 +18,7 @@ from laconic.topology import AllReduce
 from tests.zoo import BUCKET, SEED, ZOO, noise
 
 WORLDS = (1, 2, 3, 4, 8)
+LATE = 999_983  # a step after every warm-up, and no multiple of anything: claims are about such steps
 
 over_the_zoo = pytest.mark.parametrize("entry", ZOO, ids=str)
 
