@@ -3,8 +3,8 @@
     C(x) = (C(x_1), ..., C(x_L))       topk(0.01) keeps 1% of each tensor, not of the bucket
 
 Layer-wise against entire-model compression: Dutta et al., AAAI 2020, arXiv:1911.08250. The three granularities are
-`by_tensor(c)` (tensor), `c` (bucket, the default: fewer messages, better for top-k) and `c / fused(bucket=1TiB,
-first=1TiB)` (model, without overlap). Bounds hold tensor by tensor, so delta is the smallest of them. Each message
+`by_tensor(c)` (tensor), `c` (bucket, the default: fewer messages, better for top-k) and `c / fused(bucket=1000GiB,
+first=1000GiB)` (model, without overlap). Bounds hold tensor by tensor, so delta is the smallest of them. Each message
 has its own header of 24 bytes.
 """
 

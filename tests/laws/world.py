@@ -41,9 +41,9 @@ class World:
         self.states = [self.compressor.init(self.spec, seat) for seat in self.seats]
         self.links = [Link() for _ in self.seats]
 
-    def exchange(self, xs: Sequence[Tensor], step: int = 0) -> list[Exchanged]:
+    def exchange(self, xs: Sequence[Tensor], step: int = 0, lr: float = 1.0) -> list[Exchanged]:
         programs = [
-            self.compressor.exchange(x, state, self.spec, Turn(seat, step))
+            self.compressor.exchange(x, state, self.spec, Turn(seat, step, lr))
             for x, state, seat in zip(xs, self.states, self.seats, strict=True)
         ]
         out = lockstep(programs, self.links)
