@@ -37,24 +37,24 @@ def test_without_loss_it_is_gradient_descent():
 
 
 def descend(compressor: object, steps: int) -> float:
-    """Four ranks with quadratics that disagree: |mean gradient|^2 at a constant step size."""
-    spec, lr = one_tensor(D, torch.float64), 0.05
-    centres = [5 * noise(D, 100 + r, torch.float64) for r in range(4)]
-    scales = [0.2 + noise(D, 200 + r, torch.float64).abs() for r in range(4)]
-    world, w = World(compressor, 4, "gather", spec), torch.zeros(D, dtype=torch.float64)  # type: ignore[arg-type]
+    """Two ranks with quadratics that disagree: |mean gradient|^2 at a constant step size."""
+    spec, lr = one_tensor(20, torch.float64), 0.1
+    centres = [5 * noise(20, 100 + r, torch.float64) for r in range(2)]
+    scales = [0.5 + noise(20, 200 + r, torch.float64).abs() for r in range(2)]
+    world, w = World(compressor, 2, "gather", spec), torch.zeros(20, dtype=torch.float64)  # type: ignore[arg-type]
 
     def gradients() -> list[Tensor]:
         return [s * (w - c) for s, c in zip(scales, centres, strict=True)]
 
     for step in range(steps):
         w = w - lr * world.exchange(gradients(), step)[0].mean
-    return float((sum(gradients()) / 4).pow(2).sum())  # type: ignore[union-attr]
+    return float((sum(gradients()) / 2).pow(2).sum())  # type: ignore[union-attr]
 
 
 def test_ranks_that_disagree_do_not_stall_it_as_they_stall_error_feedback():
-    # Messages are float32, so gradients of 1e-7 of the start are as good as zero.
-    assert descend(EF21(TopK(0.05)), 4000) < 1e-10
-    assert descend(ErrorFeedback(TopK(0.05)), 4000) > 1e-4
+    # Messages are float32: 3e-13 is where EF21 ends, 17 to 25 is where error feedback goes round and round.
+    assert descend(EF21(TopK(0.1)), 300) < 1e-11
+    assert descend(ErrorFeedback(TopK(0.1)), 300) > 1
 
 
 def test_the_average_starts_at_the_first_gradient_and_damps_noise():

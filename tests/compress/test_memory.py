@@ -12,6 +12,7 @@ from laconic.core.errors import PlanError, UsageError
 from laconic.distribute import distribute
 from tests.replica.loops import batches, flat
 
+
 @pytest.mark.parametrize("wrap", [ByTensor, Clipped, ByShape, lambda c: Filtered(c, deny="x")])
 def test_wrappers_pass_on_what_stands_inside(wrap: object):
     inside = wrap(DistEF(Sign()))  # type: ignore[operator]
