@@ -53,8 +53,10 @@ class Traits:
     mean: bool = True
 
     def to_dict(self) -> dict[str, object]:
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        return out | {"grain": self.grain.value}
+        """Rare traits only where they differ from the usual."""
+        rare = ("leaks", "mean")
+        told = [f for f in fields(self) if f.name not in rare or getattr(self, f.name) != f.default]
+        return {f.name: getattr(self, f.name) for f in told} | {"grain": self.grain.value}
 
     @property
     def contraction(self) -> float | None:

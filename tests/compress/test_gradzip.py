@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -16,7 +18,7 @@ MATRIX = BucketSpec(0, ("w",), ((16, 12),))
 def test_on_a_fixed_matrix_the_error_never_rises_and_ends_at_the_best():
     world, x = World(GradZip(2), 1, spec=MATRIX), noise(192)
     errors = [float((world.exchange([x.clone()], step)[0].mean - x).norm()) for step in range(80)]
-    assert all(b <= a + 1e-5 for a, b in zip(errors, errors[1:], strict=False))
+    assert all(b <= a + 1e-5 for a, b in pairwise(errors))
     best = float(torch.linalg.svdvals(x.view(16, 12))[2:].norm())
     assert errors[-1] < 1.001 * best
 
