@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, Traits
+from laconic.compress.base import NOMINAL, AbstractCompressor, Traits
 from laconic.compress.identity import average
 from laconic.compress.split import joined, jointly
 from laconic.core.bucket import BucketSpec
@@ -53,6 +53,11 @@ class Accordion(AbstractCompressor):
             raise PlanError(f"accordion(window={self.window!r}): a whole number of steps from 1 up.")
         if not 0 < self.change < 1:
             raise PlanError(f"accordion(change={self.change!r}): a relative change is above 0 and below 1.")
+        if any(c.traits(NOMINAL).remembers for c in (self.mild, self.harsh)):
+            raise PlanError(
+                f"accordion({self.mild}, {self.harsh}): two memories would each keep errors that the other does not "
+                f"know. Put one around both, for example ef(accordion(powersgd(4), powersgd(1)))."
+            )
         if self.mild == self.harsh:
             raise PlanError(f"accordion({self.mild}, {self.harsh}): the two are the same. Use {self.mild}.")
 

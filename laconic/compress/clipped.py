@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, Traits
+from laconic.compress.identity import Identity
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -43,8 +44,8 @@ class Clipped(AbstractCompressor):
         return self.inner.spares_small
 
     @property
-    def lossless(self) -> AbstractCompressor | None:
-        return self.inner.lossless
+    def lossless(self) -> AbstractCompressor:
+        return Clipped(self.inner.lossless or Identity(), self.norm)
 
     def traits(self, spec: BucketSpec) -> Traits:
         # What is cut off is neither said nor remembered: no share of the norm can be promised.

@@ -34,7 +34,7 @@ class Filtered(AbstractSplit):
     name: ClassVar[str] = "filtered"
 
     def __post_init__(self) -> None:
-        if not (self.min_numel > 0 or self.allow or self.deny):
+        if not (self.min_numel > 0 or self.by_name):
             raise PlanError(
                 f"filtered({self.inner}): nothing is left out. Give min_numel, allow or deny, or use {self.inner}."
             )
@@ -55,6 +55,10 @@ class Filtered(AbstractSplit):
     @property
     def lossless(self) -> AbstractCompressor | None:
         return self.inner.lossless
+
+    @property
+    def by_name(self) -> bool:
+        return bool(self.allow or self.deny)
 
     def pieces(self, spec: BucketSpec) -> tuple[Piece, ...]:
         chosen = tuple(i for i in range(len(spec.names)) if self.compresses(spec.names[i], spec.sizes[i]))

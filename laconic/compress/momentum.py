@@ -4,12 +4,13 @@
     sparse C: u_j <- 0 where C(v)_j was said                           (factor masking)
 
 Lin, Han, Mao, Wang, Dally (DGC), ICLR 2018, arXiv:1712.01887. Plain error feedback sits before the optimizer's
-momentum: what was delayed k steps misses beta^k of its history, and strong compressors lose accuracy. Here momentum
-is in the exchange and the optimizer must have momentum 0 (`distribute` refuses another). Masking stops stale momentum
-of elements just said. Dense codes (sign, qsgd, low rank) say every element, where masking would end all momentum: it
-is done only where every compressor inside is a selector, and not while `dense_first` is dense. Small tensors that
-travel dense get plain momentum. Differs: clipping and warm-up are parts of their own (`clipped`, `warmup`), selection
-is C's.
+momentum: what waits gathers none meanwhile and starts to when it is said, late, which costs strong compressors
+accuracy. Here momentum is in the exchange and the optimizer must have momentum 0 (`distribute` refuses another).
+Masking stops stale momentum of elements just said. Dense codes (sign, qsgd, low rank) say every element, where
+masking would end all momentum: it is done only where every compressor inside is a selector, and not while
+`dense_first` is dense. Small tensors that travel dense get plain momentum. Under `local(h)` it is momentum of model
+deltas, and the optimizer may have its own. Differs: clipping and warm-up are parts of their own (`clipped`,
+`warmup`), selection is C's.
 """
 
 from __future__ import annotations

@@ -81,7 +81,9 @@ def test_a_rank_of_powersgd_changes_and_the_error_stays():
     assert torch.allclose(sent + world.states[0].residual, came, atol=1e-3)
 
 
-@pytest.mark.parametrize("bad", [{"window": 0}, {"change": 0.0}, {"change": 1.0}, {"harsh": TopK(0.5)}])
+@pytest.mark.parametrize(
+    "bad", [{"window": 0}, {"change": 0.0}, {"change": 1.0}, {"harsh": TopK(0.5)}, {"harsh": ErrorFeedback(TopK(0.1))}]
+)
 def test_what_cannot_work_is_refused(bad: dict[str, object]):
     with pytest.raises(PlanError, match="accordion"):
         Accordion(**{"mild": TopK(0.5), "harsh": TopK(0.1)} | bad)  # type: ignore[arg-type]

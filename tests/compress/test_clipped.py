@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from laconic.compress import Clipped, ErrorFeedback, Identity, TopK
+from laconic.compress import Clipped, ErrorFeedback, Identity, Momentum, TopK
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PlanError
 from tests.laws.world import World
@@ -33,6 +33,10 @@ def test_the_memory_sees_only_what_was_clipped():
     (out,) = world.exchange([torch.tensor([30.0, 40.0])])
     assert out.mean.tolist() == pytest.approx([0, 4])
     assert world.states[0].residual.tolist() == pytest.approx([3, 0])
+
+
+def test_small_tensors_that_travel_dense_are_clipped_too():
+    assert Clipped(Momentum(TopK(0.1)), norm=2.0).lossless == Clipped(Momentum(Identity()), norm=2.0)
 
 
 def test_inside_a_memory_it_is_refused():

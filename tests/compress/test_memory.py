@@ -51,6 +51,12 @@ def test_a_ddp_hook_cannot_follow_the_rate():
         laconic.ddp_hook("dist_ef(sign)")
 
 
+@pytest.mark.parametrize("plan", ["ef(lags)", "ef(filtered(topk(0.1), deny=bias))"])
+def test_a_ddp_hook_knows_no_names_and_no_next_bucket(plan: str):
+    with pytest.raises(PlanError, match="knows no names"):
+        laconic.ddp_hook(plan)
+
+
 def test_buckets_hold_one_parameter_group_where_rates_matter():
     model = wide()
     groups = [{"params": [model[0].weight], "lr": 0.1}, {"params": [model[2].weight, model[0].bias, model[2].bias]}]
