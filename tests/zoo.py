@@ -310,8 +310,8 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(Filtered(Sign(), min_numel=100)), level, _TWO_SUMS),
     Entry(_PAYS, pieces_of(_PAYS, grid(4, 256), anything), _TWO_SUMS),
     Entry(ErrorFeedback(Selective(Sign(), gbits=0.1)), level, _TWO_SUMS),
-    Entry(CGX(every=2), pieces_of(ByTensor(QSGD(8)), grid(8, 256))),
-    Entry(ErrorFeedback(CGX(low=4, every=2)), pieces_of(ByTensor(QSGD(8)), grid(8, 256))),
+    Entry(CGX(), pieces_of(ByTensor(QSGD(8)), grid(8, 256))),
+    Entry(ErrorFeedback(CGX(low=4)), pieces_of(ByTensor(QSGD(8)), grid(8, 256))),
     Entry(LAGS(0.05, high=0.5), sparse(0.05)),
     Entry(ErrorFeedback(LAGS(0.1, high=0.5)), sparse(0.1)),
 )
