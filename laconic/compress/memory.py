@@ -50,16 +50,7 @@ class AbstractMemory(AbstractCompressor, ABC):
         return self.inner.spares_small
 
     def traits(self, spec: BucketSpec) -> Traits:
-        core = self.core.traits(spec)
-        return Traits(
-            unbiased=False,
-            omega=None,
-            delta=core.delta,
-            linear=core.linear,
-            rounds=core.rounds,
-            grain=core.grain,
-            remembers=True,
-        )
+        return replace(self.core.traits(spec), unbiased=False, omega=None, remembers=True)
 
     def payload_bits(self, spec: BucketSpec) -> int:
         return self.core.payload_bits(spec)
