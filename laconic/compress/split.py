@@ -73,6 +73,7 @@ def joined(of: Sequence[Traits]) -> Traits:
         grain=Grain.TENSOR,
         remembers=any(t.remembers for t in of),
         leaks=any(t.leaks for t in of),
+        mean=all(t.mean for t in of),
     )
 
 
