@@ -18,9 +18,15 @@ SMALL_VECTOR = 65536  # biases and norm scales are shorter; longer vectors are w
 
 class Bucket:
     def __init__(
-        self, spec: BucketSpec, params: Sequence[nn.Parameter], compress: AbstractCompressor, world: int
+        self,
+        spec: BucketSpec,
+        params: Sequence[nn.Parameter],
+        compress: AbstractCompressor,
+        world: int,
+        group: int = 0,
     ) -> None:
         self.spec = spec
+        self.group = group  # of the optimizer; meant where the compressor follows the learning rate
         self.compress = compress
         self.plain = compress == Identity()
         self.weight = 1.0 / world if self.plain else 1.0  # a plain mean is a sum of shares
@@ -111,15 +117,24 @@ def _sum(t: Tensor) -> Tensor:
 
 
 def cut(
-    trained: Mapping[str, nn.Parameter], schedule: AbstractSchedule, compress: AbstractCompressor, world: int
+    trained: Mapping[str, nn.Parameter],
+    schedule: AbstractSchedule,
+    compress: AbstractCompressor,
+    world: int,
+    groups: Mapping[int, int],
 ) -> list[Bucket]:
     """Fixed before the first step, the same on every rank, in launch order.
 
-    Where the compressor asks for it, small tensors get buckets of their own and travel dense.
+    Where the compressor asks for it, small tensors get buckets of their own and travel dense, and so do the optimizer's
+    parameter groups. `groups`: which group a parameter (by its id) belongs to.
     """
     names, params = list(trained), list(trained.values())
     dense = [compress.spares_small and is_small(p) for p in params]
-    items = [Item(p.nbytes, (p.dtype, p.device, small)) for p, small in zip(params, dense, strict=True)]
+    group_of = [groups.get(id(p), 0) if compress.follows_lr else 0 for p in params]
+    kinds = zip(params, dense, group_of, strict=True)
+    items = [Item(p.nbytes, (p.dtype, p.device, small, group)) for p, small, group in kinds]
+    cuts = schedule.cut(items)
+    sizes = [sum(params[i].numel() for i in group) for group in cuts]
     return [
         Bucket(
             BucketSpec(
@@ -127,12 +142,14 @@ def cut(
                 tuple(names[i] for i in group),
                 tuple(tuple(params[i].shape) for i in group),
                 params[group[0]].dtype,
+                followed_by=sum(sizes[number + 1 : number + 2]),
             ),
             [params[i] for i in group],
-            Identity() if dense[group[0]] else compress,
+            (compress.lossless or Identity()) if dense[group[0]] else compress,
             world,
+            group_of[group[0]],
         )
-        for number, group in enumerate(schedule.cut(items))
+        for number, group in enumerate(cuts)
     ]
 
 

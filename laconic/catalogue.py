@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 
-from laconic.compress import QSGD, AbstractCompressor, ByShape, Chain, ErrorFeedback, PowerSGD, TopK
+from laconic.compress import QSGD, AbstractCompressor, Accordion, ByShape, Chain, Filtered, PowerSGD, TopK
 from laconic.compress.base import NOMINAL
 from laconic.core.bucket import BucketSpec
 from laconic.core.component import Component
@@ -41,13 +41,17 @@ def _entry(kind: type[Component]) -> Entry:
 
 
 def _example(kind: type[Component]) -> Component:
-    if kind is ErrorFeedback:
-        return ErrorFeedback(TopK(0.01))
+    """With the fields that have no default filled in; most wrappers go around a sparsifier."""
     if kind is Chain:
         return Chain(TopK(0.01), QSGD(4))
     if kind is ByShape:
         return ByShape(PowerSGD(4))
-    return kind()
+    if kind is Accordion:
+        return Accordion(PowerSGD(4), PowerSGD(1))
+    if kind is Filtered:
+        return Filtered(TopK(0.01), deny="bias")
+    needed = [f.name for f in fields(kind) if f.default is MISSING]  # type: ignore[arg-type]  # all are dataclasses
+    return kind(**dict.fromkeys(needed, TopK(0.01)))
 
 
 def _traits(example: Component) -> dict[str, object]:

@@ -109,11 +109,28 @@ def _refuse(optimizer: torch.optim.Optimizer, plan: Plan | baseline.Baseline, no
     checked = isinstance(plan, Plan) and subject is not Subject.NOTHING
     if not checked and nonfinite != "raise":
         raise UsageError(f"nonfinite={nonfinite!r} has no effect under {plan}. Leave it out.")
+    if isinstance(plan, Plan) and subject is Subject.GRADIENT:
+        _refuse_second_momentum(optimizer, plan)
     if isinstance(optimizer, torch.optim.LBFGS) and subject is Subject.GRADIENT:
         raise UsageError(
             "LBFGS decides by its own rank's loss how often to evaluate, so ranks would fall out of step. Use it "
             "with local(h), or another optimizer."
         )
+
+
+def _refuse_second_momentum(optimizer: torch.optim.Optimizer, plan: Plan) -> None:
+    for group in optimizer.param_groups:
+        twice = group.get("momentum") or group.get("betas", (0,))[0]
+        if plan.compress.owns_momentum and twice:
+            raise UsageError(
+                f"{plan.compress} adds momentum before it compresses, but {type(optimizer).__name__} has momentum "
+                f"{float(twice):g} too: it would count twice. Give the optimizer momentum=0."
+            )
+        if plan.compress.follows_lr and "lr" not in group:
+            raise UsageError(
+                f"{plan.compress} follows the learning rate, but {type(optimizer).__name__} has no 'lr' in its "
+                f"parameter groups. Use another plan or optimizer."
+            )
 
 
 def _description(

@@ -5,18 +5,26 @@ from __future__ import annotations
 PAPERS: dict[str, str] = {
     "abdelmoniem2021sidco": "Abdelmoniem, Elzanaty, Alouini, Canini. An Efficient Statistical-based Gradient "
     "Compression Technique for Distributed Training Systems. MLSys 2021. arXiv:2101.10761",
+    "agarwal2021accordion": "Agarwal, Wang, Lee, Venkataraman, Papailiopoulos. Accordion: Adaptive Gradient "
+    "Communication via Critical Learning Regime Identification. MLSys 2021. arXiv:2010.16248",
     "agarwal2022utility": "Agarwal, Wang, Venkataraman, Papailiopoulos. On the Utility of Gradient Compression in "
     "Distributed Training Systems. MLSys 2022. arXiv:2103.00543",
     "aji2017sparse": "Aji, Heafield. Sparse Communication for Distributed Gradient Descent. EMNLP 2017. "
     "arXiv:1704.05021",
     "alistarh2017qsgd": "Alistarh, Grubic, Li, Tomioka, Vojnovic. QSGD: Communication-Efficient SGD via Gradient "
     "Quantization and Encoding. NeurIPS 2017. arXiv:1610.02132",
+    "bai2021hipress": "Bai et al. Gradient Compression Supercharged High-Performance Data Parallel DNN Training. SOSP "
+    "2021",
     "basu2019qsparse": "Basu, Data, Karakus, Diggavi. Qsparse-local-SGD: Distributed SGD with Quantization, "
     "Sparsification, and Local Computations. NeurIPS 2019. arXiv:1906.02367",
     "chen2018adacomp": "Chen, Choi, Brand, Agrawal, Zhang, Gopalakrishnan. AdaComp: Adaptive Residual Gradient "
     "Compression for Data-Parallel Distributed Training. AAAI 2018. arXiv:1712.02679",
+    "cho2019gradzip": "Cho, Muthusamy, Nemanich, Puri. GradZip: Gradient Compression using Alternating Matrix "
+    "Factorization for Large-scale Deep Learning. Systems for ML workshop at NeurIPS 2019",
     "dryden2016communication": "Dryden, Jacobs, Moon, Van Essen. Communication Quantization for Data-Parallel "
     "Training of Deep Neural Networks. MLHPC 2016",
+    "dutta2020discrepancy": "Dutta et al. On the Discrepancy between the Theoretical Analysis and Practical "
+    "Implementations of Compressed Communication for Distributed Deep Learning. AAAI 2020. arXiv:1911.08250",
     "fang2019redsync": "Fang, Fu, Yang, Hsieh. RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
     "Learning Training System. JPDC 2019. arXiv:1808.04357",
     "fei2021efficient": "Fei, Ho, Sahu, Canini, Sapio. Efficient Sparse Collective Communication and its Application "
@@ -33,6 +41,8 @@ PAPERS: dict[str, str] = {
     "arXiv:2201.07598",
     "lin2018deep": "Lin, Han, Mao, Wang, Dally. Deep Gradient Compression: Reducing the Communication Bandwidth for "
     "Distributed Training. ICLR 2018. arXiv:1712.01887",
+    "markov2022cgx": "Markov, Ramezani-Kebrya, Alistarh. CGX: Adaptive System Support for Communication-Efficient "
+    "Deep Learning. Middleware 2022. arXiv:2111.08617",
     "mishchenko2020ninetynine": "Mishchenko, Hanzely, Richtárik. 99% of Worker-Master Communication in Distributed "
     "Optimization Is Not Needed. UAI 2020. arXiv:1901.09437",
     "patarasuk2009bandwidth": "Patarasuk, Yuan. Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations. "
@@ -40,6 +50,8 @@ PAPERS: dict[str, str] = {
     "peng2024demo": "Peng, Quesnelle, Kingma. DeMo: Decoupled Momentum Optimization. 2024. arXiv:2411.19870",
     "renggli2019sparcml": "Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler. SparCML: High-Performance Sparse "
     "Communication for Machine Learning. SC 2019. arXiv:1802.08021",
+    "richtarik2021ef21": "Richtarik, Sokolov, Fatkhullin. EF21: A New, Simpler, Theoretically Better, and Practically "
+    "Faster Error Feedback. NeurIPS 2021. arXiv:2106.05203",
     "sahu2021rethinking": "Sahu, Dutta, Abdelmoniem, Banerjee, Canini, Kalnis. Rethinking Gradient Sparsification as "
     "Total Error Minimization. NeurIPS 2021. arXiv:2108.00951",
     "sarfi2025communication": "Sarfi, Thérien, Lidin, Belilovsky. Communication Efficient LLM Pre-training with "
@@ -52,19 +64,33 @@ PAPERS: dict[str, str] = {
     "Global Top-k Sparsification for Low Bandwidth Networks. ICDCS 2019. arXiv:1901.04359",
     "shi2019understanding": "Shi, Chu, Cheung, See. Understanding Top-k Sparsification in Distributed Deep Learning. "
     "2019. arXiv:1911.08772",
+    "shi2020layer": "Shi, Tang, Wang, Zhao, Chu. Layer-wise Adaptive Gradient Sparsification for Distributed Deep "
+    "Learning with Convergence Guarantees. ECAI 2020. arXiv:1911.08727",
     "shi2021towards": "Shi, Zhou, Song, et al. Towards Scalable Distributed Training of Deep Learning on Public Cloud "
     "Clusters. MLSys 2021. arXiv:2010.10458",
     "stich2018sparsified": "Stich, Cordonnier, Jaggi. Sparsified SGD with Memory. NeurIPS 2018. arXiv:1809.07599",
     "stich2019local": "Stich. Local SGD Converges Fast and Communicates Little. ICLR 2019. arXiv:1805.09767",
     "strom2015scalable": "Strom. Scalable Distributed DNN Training Using Commodity GPU Cloud Computing. Interspeech "
     "2015",
+    "tang2019doublesqueeze": "Tang, Yu, Lian, Zhang, Liu. DoubleSqueeze: Parallel Stochastic Gradient Descent with "
+    "Double-pass Error-Compensated Compression. ICML 2019. arXiv:1905.05957",
     "tsuzuku2018variance": "Tsuzuku, Imachi, Akiba. Variance-based Gradient Compression for Efficient Distributed "
     "Deep Learning. ICLR workshop 2018. arXiv:1802.06058",
     "valiant1990bridging": "Valiant. A Bridging Model for Parallel Computation. CACM 1990",
     "vogels2019powersgd": "Vogels, Karimireddy, Jaggi. PowerSGD: Practical Low-Rank Gradient Compression for "
     "Distributed Optimization. NeurIPS 2019. arXiv:1905.13727",
+    "wang2018atomo": "Wang, Sievert, Charles, Liu, Wright, Papailiopoulos. ATOMO: Communication-efficient Learning "
+    "via Atomic Sparsification. NeurIPS 2018. arXiv:1806.04090",
     "wangni2018gradient": "Wangni, Wang, Liu, Zhang. Gradient Sparsification for Communication-Efficient Distributed "
     "Optimization. NeurIPS 2018. arXiv:1710.09854",
+    "wu2018error": "Wu, Huang, Huang, Zhang. Error Compensated Quantized SGD and its Applications to Large-scale "
+    "Distributed Optimization. ICML 2018. arXiv:1806.08054",
+    "yu2018gradiveq": "Yu et al. GradiVeQ: Vector Quantization for Bandwidth-Efficient Gradient Aggregation in "
+    "Distributed CNN Training. NeurIPS 2018. arXiv:1811.03617",
     "zhang2017poseidon": "Zhang et al. Poseidon: An Efficient Communication Architecture for Distributed Deep "
     "Learning on GPU Clusters. USENIX ATC 2017. arXiv:1706.03292",
+    "zhao2019global": "Zhao, Xie, Gao, Li. Global Momentum Compression for Sparse Communication in Distributed "
+    "Learning. 2019. arXiv:1905.12948",
+    "zheng2019communication": "Zheng, Huang, Kwok. Communication-Efficient Distributed Blockwise Momentum SGD with "
+    "Error-Feedback. NeurIPS 2019. arXiv:1905.10936",
 }

@@ -61,7 +61,8 @@ class Replica:
         self.plan = plan
         self.inventory, self.optimizer = inventory, optimizer
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
-        self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world)
+        groups = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
+        self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world, groups)
         self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
         self.subject = plan.sync.subject
         self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
@@ -130,7 +131,7 @@ class Replica:
         if bucket.plain:
             program = add_up(flat)
         else:
-            turn = Turn(self._seat(bucket), self.turns)
+            turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
             program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
         self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
         self._next = number + 1
@@ -326,6 +327,12 @@ class Replica:
 
     def _seat(self, bucket: Bucket) -> Seat:
         return replace(self.seat, device=bucket.device)
+
+    def _lr(self, bucket: Bucket) -> float:
+        """Model deltas have their learning rate in them already."""
+        if self.subject is Subject.DELTA or not bucket.compress.follows_lr:
+            return 1.0
+        return float(self.optimizer.param_groups[bucket.group]["lr"])
 
     def _warn_once(self, text: str) -> None:
         if not self._warned:

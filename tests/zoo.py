@@ -13,26 +13,42 @@ import torch
 from torch import Tensor
 
 from laconic.compress import (
+    CGX,
     DCT,
     DGC,
+    EF21,
+    GMC,
     IBCD,
+    LAGS,
     QSGD,
     SBC,
     STC,
     VGC,
     AbstractCompressor,
+    Accordion,
     AdaComp,
+    Atomo,
     Bernoulli,
     Bf16,
     BlockTopK,
     ByShape,
+    ByTensor,
+    Clipped,
+    DenseFirst,
+    DistEF,
+    DoubleSqueeze,
+    EFDecay,
     ErrorFeedback,
+    Filtered,
     Fp16,
     GaussianK,
     GradDrop,
+    GradiVeQ,
+    GradZip,
     GTopK,
     HiTopK,
     Identity,
+    Momentum,
     MSTopK,
     OkTopk,
     OmniReduce,
@@ -43,6 +59,7 @@ from laconic.compress import (
     RandomK,
     RandomMask,
     RedSync,
+    Selective,
     SIDCo,
     Sign,
     Sketch,
@@ -51,9 +68,11 @@ from laconic.compress import (
     Threshold,
     TopK,
     Wangni,
+    Warmup,
 )
 from laconic.compress.base import kept
 from laconic.compress.one_shot import chunks
+from laconic.compress.split import AbstractSplit, merged
 from laconic.core import rng
 from laconic.core.bucket import BucketSpec, flatten
 from laconic.core.exchange import Route
@@ -277,9 +296,39 @@ def split(matrices: Exact, rest: Exact) -> Exact:
 
 
 _SUM_TOP = 1e37  # what a merge drops is reported in the units of one rank: n times as much
+
+
+def pieces_of(compressor: AbstractSplit, *recipes: Exact) -> Exact:
+    """Each piece of a bucket from its own recipe; the last one serves all others."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        pieces = compressor.pieces(spec)
+        made = [recipes[min(i, len(recipes) - 1)](p.spec, cut) for i, p in enumerate(pieces)]
+        return merged(pieces, made, torch.empty(0))
+
+    return build
+
+
+def dealt(recipe: Exact) -> Exact:
+    """For what is dealt on every route."""
+    return lambda spec, cut: recipe(spec, Cut(cut.world, Route.DEAL))
+
+
+def firsts(count: int, of: int) -> Exact:
+    """Only the first elements of each slice are not zero."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        return torch.where(torch.arange(spec.numel) % of < count, noise(spec.numel, 8), 0.0)
+
+    return build
+
+
 _HALF, _BRAIN = 2.0**-11, 2.0**-8
 _PRODUCT = 2.0**-17  # roundings of a row of products, times the condition of a random sketch
 _MATRIX_TOP = 1e36  # products with an orthonormal basis add up a row: 24 elements, and some to spare
+
+_TWO_SUMS = 2.0**-23  # some of it is averaged by gloo, which adds up in another order
+_DENY, _PAYS = Filtered(TopK(0.1), deny="bias|gain"), Selective(QSGD(4), gbits=0.1)
 
 ZOO: tuple[Entry, ...] = (
     Entry(Identity(), anything),
@@ -395,4 +444,38 @@ ZOO: tuple[Entry, ...] = (
     Entry(
         ErrorFeedback(ByShape(PowerSGD(1), rest=Identity())), split(low_rank(1), anything), _PRODUCT, top=_MATRIX_TOP
     ),
+    Entry(Atomo(2), low_rank(2), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(Atomo(3)), nothing, _PRODUCT, top=_MATRIX_TOP),
+    Entry(GradZip(2), nothing, _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(GradZip(1)), nothing, _PRODUCT, top=_MATRIX_TOP),
+    Entry(GradiVeQ(4, slice=16, collect=1, use=3), firsts(4, 16)),
+    Entry(ErrorFeedback(GradiVeQ(2, slice=8, collect=2, use=2)), firsts(2, 8), _PRODUCT, top=_MATRIX_TOP),
+    Entry(EFDecay(TopK(0.1)), sparse(0.1)),
+    Entry(EFDecay(Sign(), beta=1.0), level),
+    Entry(Momentum(TopK(0.1)), sparse(0.1)),
+    Entry(Momentum(Sign(block=16)), level),
+    Entry(Momentum(Identity()), anything),
+    Entry(GMC(TopK(0.1)), sparse(0.1)),
+    Entry(DistEF(Sign()), nothing, top=1e38),
+    Entry(DistEF(TopK(0.1), beta=0.0), sparse(0.1)),
+    Entry(EF21(TopK(0.1)), sparse(0.1)),
+    Entry(EF21(Sign(), average=0.1), level),
+    Entry(DoubleSqueeze(TopK(0.1)), dealt(sparse(0.1))),
+    Entry(Clipped(ErrorFeedback(TopK(0.1)), norm=100.0), sparse(0.1)),
+    Entry(Warmup(TopK(0.05), steps=4, stages=2), sparse(0.05)),
+    Entry(ErrorFeedback(Warmup(TopK(0.05), steps=3, stages=3)), sparse(0.05)),
+    Entry(DenseFirst(Sign(), steps=2), level, _TWO_SUMS),
+    Entry(ErrorFeedback(DenseFirst(Sign(), steps=2)), level, _TWO_SUMS),
+    Entry(Accordion(TopK(0.5), TopK(0.1), window=2), sparse(0.5)),
+    Entry(ErrorFeedback(Accordion(PowerSGD(2), PowerSGD(1), window=2)), low_rank(2), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ByTensor(TopK(0.25)), pieces_of(ByTensor(TopK(0.25)), sparse(0.25))),
+    Entry(ErrorFeedback(ByTensor(Sign())), level),
+    Entry(_DENY, pieces_of(_DENY, sparse(0.1), anything), _TWO_SUMS),
+    Entry(ErrorFeedback(Filtered(Sign(), min_numel=100)), level, _TWO_SUMS),
+    Entry(_PAYS, pieces_of(_PAYS, grid(4, 256), anything), _TWO_SUMS),
+    Entry(ErrorFeedback(Selective(Sign(), gbits=0.1)), level, _TWO_SUMS),
+    Entry(CGX(), pieces_of(ByTensor(QSGD(8)), grid(8, 256))),
+    Entry(ErrorFeedback(CGX(low=4)), pieces_of(ByTensor(QSGD(8)), grid(8, 256))),
+    Entry(LAGS(0.05, high=0.5), sparse(0.05)),
+    Entry(ErrorFeedback(LAGS(0.1, high=0.5)), sparse(0.1)),
 )

@@ -52,6 +52,8 @@ class Traits:
     linear     messages are averaged on the way (all-reduce)
     rounds     questions asked one after the other, when messages are gathered
     remembers  keeps an error memory
+    leaks      forgets a share of what it remembers, on purpose
+    mean       what comes back is the mean of what was sent (a majority vote is not)
     size       what `payload_bits` is: exact, at most, or expected; not exact costs a round that says lengths
     """
 
@@ -62,11 +64,15 @@ class Traits:
     rounds: int = 1
     grain: Grain = Grain.ELEMENT
     remembers: bool = False
+    leaks: bool = False
+    mean: bool = True
     size: Size = Size.EXACT
 
     def to_dict(self) -> dict[str, object]:
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        return out | {"grain": self.grain.value, "size": self.size.value}
+        """Rare traits only where they differ from the usual."""
+        rare = ("leaks", "mean")
+        told = [f for f in fields(self) if f.name not in rare or getattr(self, f.name) != f.default]
+        return {f.name: getattr(self, f.name) for f in told} | {"grain": self.grain.value, "size": self.size.value}
 
     @property
     def contraction(self) -> float | None:
@@ -98,6 +104,27 @@ class AbstractCompressor(Component, ABC):
     def spares_small(self) -> bool:
         """Should biases, norm scales and other small tensors travel dense beside it? They are few and easily hurt."""
         return False
+
+    @property
+    def parts(self) -> tuple[AbstractCompressor, ...]:
+        """The compressors it is made of."""
+        values = [getattr(self, f.name) for f in fields(self)]  # type: ignore[arg-type]  # concrete ones are dataclasses
+        return tuple(v for v in values if isinstance(v, AbstractCompressor))
+
+    @property
+    def owns_momentum(self) -> bool:
+        """Is momentum added in here? Then the optimizer must add none."""
+        return any(part.owns_momentum for part in self.parts)
+
+    @property
+    def follows_lr(self) -> bool:
+        """Does it need to know the learning rate (`Turn.lr`)? Then a bucket holds parameters of one group only."""
+        return any(part.follows_lr for part in self.parts)
+
+    @property
+    def lossless(self) -> AbstractCompressor | None:
+        """What stands in for it where tensors travel dense; None: a plain mean. Momentum, for one, must go on."""
+        return None
 
     @abstractmethod
     def payload_bits(self, spec: BucketSpec) -> int:

@@ -6,7 +6,8 @@
 t is the ceil(ratio s)-th largest of every j-th element, s of them (1%, but at least 16/ratio): lowered by 0.8 up to
 ten times while fewer than 0.8 k elements reach it; where more than 1.3 k do, the k largest of those are said. Lin,
 Han, Mao, Wang, Dally, ICLR 2018, arXiv:1712.01887, with the resets and the masking that surveys leave out. It keeps
-its own memory (u, v): do not wrap it in `ef(...)`, and set the optimizer's momentum to 0. Without masking
+its own memory (u, v): do not wrap it in `ef(...)`; the optimizer must have momentum 0 (`distribute` refuses another),
+and small tensors that travel dense get plain momentum. Without masking
 (`mask=none`) and with ratio=1 it is momentum SGD; with masking and ratio=1 it is plain SGD: use ordinary momentum
 while training is dense. Differs: sums are taken over a bucket; the clipping norm too (the authors clip each tensor).
 Nesterov's form and the warm-up of the ratio are not part of it.
@@ -21,8 +22,10 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from laconic.compress.base import Draw, Traits, back_to, kept, wide
+from laconic.compress.base import AbstractCompressor, Draw, Traits, back_to, kept, wide
 from laconic.compress.graddrop import sampled
+from laconic.compress.identity import Identity
+from laconic.compress.momentum import Momentum
 from laconic.compress.one_shot import Owned
 from laconic.compress.selected import AbstractSelected
 from laconic.compress.sparse import check_ratio
@@ -62,6 +65,14 @@ class DGC(AbstractSelected):
             raise PlanError(f"dgc(clip={self.clip!r}): the largest norm of the summed gradient, or 0 for no clipping.")
         if self.mask not in ("factor", "none"):
             raise PlanError(f"dgc(mask={self.mask!r}): factor masking is on ('factor') or off ('none').")
+
+    @property
+    def owns_momentum(self) -> bool:
+        return self.momentum > 0
+
+    @property
+    def lossless(self) -> AbstractCompressor | None:
+        return Momentum(Identity(), self.momentum) if self.owns_momentum else None
 
     def traits(self, spec: BucketSpec) -> Traits:
         return replace(super().traits(spec), remembers=True)

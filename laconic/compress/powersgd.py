@@ -10,7 +10,6 @@ against P Q_i^T (the rank mean is the same as with the averaged Q); Q starts fro
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -18,6 +17,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to
+from laconic.compress.matrices import as_matrix, shrinks, split_like
 from laconic.core.bucket import BucketSpec, Shape, flatten
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Mean, Seat, Turn
@@ -57,19 +57,18 @@ class PowerSGD(AbstractCompressor):
         return sum(32 * self._words(shape) for shape in spec.shapes)
 
     def _words(self, shape: Shape) -> int:
-        rows, columns = _matrix(shape)
+        rows, columns = as_matrix(shape)
         return self.rank * (rows + columns) if self._shrinks(shape) else rows * columns
 
     def _shrinks(self, shape: Shape) -> bool:
-        rows, columns = _matrix(shape)
-        return len(shape) >= 2 and 2 * self.rank * (rows + columns) <= rows * columns
+        return shrinks(shape, self.rank)
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> WarmStart:
         stream = shared(seat.seed, 0, spec.id, spec.part)
         factors = []
         for i, shape in enumerate(spec.shapes):
             if self._shrinks(shape):
-                columns = _matrix(shape)[1]
+                columns = as_matrix(shape)[1]
                 q = stream.child(i).normal(columns * self.rank, seat.device)
                 factors.append(q.view(columns, self.rank))
         return WarmStart(tuple(factors))
@@ -77,16 +76,16 @@ class PowerSGD(AbstractCompressor):
     async def exchange(self, x: Tensor, state: WarmStart, spec: BucketSpec, turn: Turn) -> Exchanged:
         tensors = spec.views(as_float32(x))
         low = [self._shrinks(s) for s in spec.shapes]
-        matrices = [t.reshape(_matrix(t.shape)) for t, yes in zip(tensors, low, strict=True) if yes]
+        matrices = [t.reshape(as_matrix(t.shape)) for t, yes in zip(tensors, low, strict=True) if yes]
         dense = [t for t, yes in zip(tensors, low, strict=True) if not yes]
 
         first = [m @ q for m, q in zip(matrices, state.q, strict=True)]
-        averaged = _like(await Mean(flatten(first + dense, as_float32(x))), first + dense)
+        averaged = split_like(await Mean(flatten(first + dense, as_float32(x))), first + dense)
         basis = [torch.linalg.qr(p).Q for p in averaged[: len(first)]]
         own_q = [(p.T @ m).T for m, p in zip(matrices, basis, strict=True)]
         mean_q = own_q
         if own_q:
-            mean_q = _like(await Mean(flatten(own_q, own_q[0])), own_q)
+            mean_q = split_like(await Mean(flatten(own_q, own_q[0])), own_q)
 
         def rebuild(factors: list[Tensor], rest: list[Tensor]) -> Tensor:
             full, plain = iter(zip(basis, factors, strict=True)), iter(rest)
@@ -101,12 +100,3 @@ class PowerSGD(AbstractCompressor):
 
         mean = rebuild(mean_q, averaged[len(first) :])
         return Exchanged(mean, rebuild(own_q, dense), WarmStart(tuple(q.clone() for q in mean_q)))
-
-
-def _matrix(shape: Shape | torch.Size) -> tuple[int, int]:
-    return (shape[0], math.prod(shape[1:])) if shape else (1, 1)
-
-
-def _like(flat: Tensor, shapes: list[Tensor]) -> list[Tensor]:
-    pieces = flat.split([t.numel() for t in shapes])
-    return [piece.view(t.shape) for piece, t in zip(pieces, shapes, strict=True)]

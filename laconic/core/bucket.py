@@ -17,7 +17,8 @@ Shape = tuple[int, ...]
 class BucketSpec:
     """Everything known about a bucket before any gradient exists; stable for the whole run.
 
-    `part` tells sub-buckets of one bucket apart (see `compress/by_shape.py`).
+    `part` tells sub-buckets of one bucket apart (see `compress/split.py`). `followed_by`: elements of the bucket
+    whose gradients come next; while they are computed, this one can travel unseen.
     """
 
     id: int
@@ -25,6 +26,7 @@ class BucketSpec:
     shapes: tuple[Shape, ...]
     dtype: torch.dtype = torch.float32
     part: int = 0
+    followed_by: int = 0
 
     def __post_init__(self) -> None:
         assert len(self.names) == len(self.shapes), "one name a shape"

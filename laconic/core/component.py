@@ -48,5 +48,5 @@ def value_text(value: object) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     if isinstance(value, str) and not _BARE.fullmatch(value):
-        return repr(value)
+        return f'"{value}"' if "'" in value else f"'{value}'"  # the grammar knows no escapes
     return str(value) if isinstance(value, str | Component) else repr(value)

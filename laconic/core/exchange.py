@@ -181,10 +181,14 @@ class Seat:
 
 @dataclass(frozen=True)
 class Turn:
-    """One exchange of one seat: names the random streams and labels the messages."""
+    """One exchange of one seat: names the random streams and labels the messages.
+
+    `lr`: what the optimizer will multiply the answer with, for the few that follow it (`follows_lr`).
+    """
 
     seat: Seat
     step: int
+    lr: float = 1.0
 
     @property
     def rank(self) -> int:

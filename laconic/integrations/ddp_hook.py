@@ -11,6 +11,7 @@ decides when (bsp) and in what order (its own buckets); a plan that says otherwi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ from torch import Tensor
 from torch._C._distributed_c10d import GradBucket
 
 from laconic.census import census
-from laconic.compress import AbstractCompressor, Identity
+from laconic.compress import LAGS, AbstractCompressor, Filtered, Identity
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError, UsageError
 from laconic.core.exchange import Seat, Turn
@@ -96,12 +97,22 @@ def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
         raise PlanError(f"ddp_hook({plan!r}): it takes a laconic.Plan or a text such as 'qsgd(bits=4)'.")
     if chosen.sync != BSP() or chosen.schedule != Fused():
         raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the route can be chosen.")
+    if chosen.compress.follows_lr:
+        raise PlanError(f"ddp_hook({chosen}): a hook cannot see the learning rate. Use laconic.distribute.")
+    if any(isinstance(part, LAGS) or (isinstance(part, Filtered) and part.by_name) for part in _all(chosen.compress)):
+        raise PlanError(f"ddp_hook({chosen}): a hook knows no names and no next bucket. Use laconic.distribute.")
 
     def hook(state: HookState, bucket: GradBucket) -> torch.futures.Future[Tensor]:
         return state.exchange(bucket)
 
     hook.__annotations__ = {}  # DDP compares annotations with types and cannot read postponed ones
     return HookState(chosen, seed), hook
+
+
+def _all(compressor: AbstractCompressor) -> Iterator[AbstractCompressor]:
+    yield compressor
+    for part in compressor.parts:
+        yield from _all(part)
 
 
 def _spec(bucket: GradBucket) -> BucketSpec:

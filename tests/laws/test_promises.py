@@ -16,7 +16,7 @@ from laconic.drive.lockstep import answer_all
 from laconic.net.link import Link
 from laconic.topology import AllReduce
 from tests.laws import broken
-from tests.laws.world import World, over_the_zoo
+from tests.laws.world import LATE, World, over_the_zoo
 from tests.zoo import BUCKET, Entry, noise
 
 VECTOR = one_tensor(1024)
@@ -25,7 +25,7 @@ VECTOR = one_tensor(1024)
 def asked(compressor: AbstractCompressor, spec: BucketSpec) -> list[Request]:
     """The questions of a rank that is alone and gathers."""
     seat = Seat(0, 1, AllReduce("gather"))
-    program = compressor.exchange(noise(spec.numel), compressor.init(spec, seat), spec, Turn(seat, 0))
+    program = compressor.exchange(noise(spec.numel), compressor.init(spec, seat), spec, Turn(seat, LATE))
     questions: list[Request] = []
     answer: Any = None
     while True:
@@ -68,7 +68,7 @@ def check_grain(compressor: AbstractCompressor) -> None:
 
 
 def _alone(compressor: AbstractCompressor, x: Tensor) -> Tensor:
-    return World(compressor, 1, "gather", one_tensor(x.numel())).exchange([x])[0].mean
+    return World(compressor, 1, "gather", one_tensor(x.numel())).exchange([x], LATE)[0].mean
 
 
 @over_the_zoo

@@ -18,6 +18,7 @@ from laconic.topology import AllReduce
 from tests.zoo import BUCKET, SEED, ZOO, noise
 
 WORLDS = (1, 2, 3, 4, 8)
+LATE = 999_983  # a step after every warm-up, and no multiple of anything: claims are about such steps
 
 over_the_zoo = pytest.mark.parametrize("entry", ZOO, ids=str)
 
@@ -40,9 +41,9 @@ class World:
         self.states = [self.compressor.init(self.spec, seat) for seat in self.seats]
         self.links = [Link() for _ in self.seats]
 
-    def exchange(self, xs: Sequence[Tensor], step: int = 0) -> list[Exchanged]:
+    def exchange(self, xs: Sequence[Tensor], step: int = 0, lr: float = 1.0) -> list[Exchanged]:
         programs = [
-            self.compressor.exchange(x, state, self.spec, Turn(seat, step))
+            self.compressor.exchange(x, state, self.spec, Turn(seat, step, lr))
             for x, state, seat in zip(xs, self.states, self.seats, strict=True)
         ]
         out = lockstep(programs, self.links)
