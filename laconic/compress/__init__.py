@@ -6,12 +6,31 @@ from laconic.compress.base import AbstractCompressor, Traits
 from laconic.compress.by_shape import ByShape
 from laconic.compress.cast import Bf16, Fp16
 from laconic.compress.chain import Chain
+from laconic.compress.dithering import Dithering
+from laconic.compress.drive import Drive
+from laconic.compress.eden import Eden
+from laconic.compress.eightbit import EightBit
 from laconic.compress.error_feedback import ErrorFeedback
+from laconic.compress.fp8 import Fp8
+from laconic.compress.global_qsgd import GlobalQSGD
 from laconic.compress.identity import Identity
+from laconic.compress.klevel import KLevel
+from laconic.compress.levels import Levels
+from laconic.compress.majority import Majority
+from laconic.compress.minmax import MinMax
+from laconic.compress.natural import Natural
+from laconic.compress.nuqsgd import NUQSGD
+from laconic.compress.onebit import OneBit
 from laconic.compress.powersgd import PowerSGD
 from laconic.compress.qsgd import QSGD
+from laconic.compress.quantile import Quantile
 from laconic.compress.randomk import RandomK
+from laconic.compress.rotated import Rotated
 from laconic.compress.sign import Sign
+from laconic.compress.signsgd import SignSGD
+from laconic.compress.signum import Signum
+from laconic.compress.terngrad import TernGrad
+from laconic.compress.threelc import ThreeLC
 from laconic.compress.topk import TopK
 
 ALL: tuple[type[AbstractCompressor], ...] = (
@@ -22,6 +41,25 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     RandomK,
     QSGD,
     Sign,
+    Fp8,
+    EightBit,
+    MinMax,
+    KLevel,
+    Rotated,
+    Natural,
+    Dithering,
+    NUQSGD,
+    Levels,
+    GlobalQSGD,
+    TernGrad,
+    ThreeLC,
+    Quantile,
+    OneBit,
+    SignSGD,
+    Majority,
+    Signum,
+    Drive,
+    Eden,
     PowerSGD,
     ErrorFeedback,
     Chain,
@@ -30,17 +68,36 @@ ALL: tuple[type[AbstractCompressor], ...] = (
 
 __all__ = [
     "ALL",
+    "NUQSGD",
     "QSGD",
     "AbstractCompressor",
     "Bf16",
     "ByShape",
     "Chain",
+    "Dithering",
+    "Drive",
+    "Eden",
+    "EightBit",
     "ErrorFeedback",
+    "Fp8",
     "Fp16",
+    "GlobalQSGD",
     "Identity",
+    "KLevel",
+    "Levels",
+    "Majority",
+    "MinMax",
+    "Natural",
+    "OneBit",
     "PowerSGD",
+    "Quantile",
     "RandomK",
+    "Rotated",
     "Sign",
+    "SignSGD",
+    "Signum",
+    "TernGrad",
+    "ThreeLC",
     "TopK",
     "Traits",
 ]

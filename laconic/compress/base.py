@@ -38,6 +38,10 @@ class Traits:
     linear     messages are averaged on the way (all-reduce)
     rounds     questions asked one after the other, when messages are gathered
     remembers  keeps an error memory
+    leaks      forgets a share of that memory on purpose
+    mean       what comes back is the mean of what was sent (a majority vote is not)
+    zero       zeros come back as zeros (where sgn(0) = +1 they do not)
+    fixed      every message has `payload_bits`; otherwise that is the most
     """
 
     unbiased: bool
@@ -47,10 +51,21 @@ class Traits:
     rounds: int = 1
     grain: Grain = Grain.ELEMENT
     remembers: bool = False
+    leaks: bool = False
+    mean: bool = True
+    zero: bool = True
+    fixed: bool = True
 
     def to_dict(self) -> dict[str, object]:
-        out = {f.name: getattr(self, f.name) for f in fields(self)}
-        return out | {"grain": self.grain.value}
+        """Rare traits only where they differ from the usual."""
+        rare = ("leaks", "mean", "zero", "fixed")
+        told = [f for f in fields(self) if f.name not in rare or getattr(self, f.name) != f.default]
+        return {f.name: getattr(self, f.name) for f in told} | {"grain": self.grain.value}
+
+    @property
+    def by_chance(self) -> bool:
+        """Does the same input give different messages?"""
+        return self.unbiased and self.omega != 0.0
 
     @property
     def contraction(self) -> float | None:
@@ -85,7 +100,7 @@ class AbstractCompressor(Component, ABC):
 
     @abstractmethod
     def payload_bits(self, spec: BucketSpec) -> int:
-        """Exact bits one worker needs to say this bucket once, headers apart."""
+        """Exact bits one worker needs to say this bucket once, headers apart (not `fixed`: at most)."""
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
         """State before the first exchange. `remember`: an error memory stands around this compressor."""

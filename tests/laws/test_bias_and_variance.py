@@ -56,7 +56,7 @@ def families() -> Iterator[Family]:
 def draws(compressor: AbstractCompressor, family: Family) -> Tensor:
     """What a single rank sends for the same input in different steps, one a row."""
     out = []
-    chance = bool(compressor.traits(family.spec).omega)
+    chance = compressor.traits(family.spec).by_chance
     for step in range(DRAWS if chance else 25):
         world = World(compressor, 1, "gather", family.spec)  # a fresh memory every time
         out.append(world.exchange([family.x.clone()], step)[0].sent)

@@ -11,7 +11,8 @@ import math
 
 import pytest
 
-from laconic.compress import QSGD, AbstractCompressor, ByShape, ErrorFeedback
+from laconic.compress import QSGD, AbstractCompressor, ByShape, ErrorFeedback, Majority, SignSGD, Signum
+from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec, one_tensor
 from tests.laws import broken
@@ -26,17 +27,34 @@ def expected(compressor: AbstractCompressor, spec: BucketSpec, size: int, rank: 
     match compressor:
         case ErrorFeedback():
             return expected(compressor.inner, spec, size, rank, route)
+        case Signum():
+            return expected(Majority(compressor.zero), spec, size, rank, route)
         case ByShape():
             _, big, small = compressor._split(spec)
             both = (compressor.matrices, big), (compressor.rest, small)
             return sum(expected(c, s, size, rank, route) for c, s in both if s.numel)
-        case AbstractOneShot() if route == "deal":
-            lengths = [HEADER + _bytes(compressor, one_tensor(n)) for n in _chunks(spec, size, compressor.align)]
-            return sum(lengths) - lengths[rank] + (size - 1) * max(lengths)
-        case AbstractOneShot():
-            return (size - 1) * (HEADER + _bytes(compressor, spec))
+        case AbstractOneShot() if not isinstance(compressor, SignSGD) or route == "gather":
+            return _of_messages(compressor, spec, size, rank, route)
         case _:
-            return 2 * (size - 1) / size * _bytes(compressor, spec)
+            return 2 * (size - 1) / size * _summed(compressor, spec, size)
+
+
+def _of_messages(compressor: AbstractOneShot, spec: BucketSpec, size: int, rank: int, route: str) -> float:
+    if route == "gather":
+        return (size - 1) * (HEADER + _bytes(compressor, spec))
+    lengths = [HEADER + _bytes(compressor, one_tensor(n)) for n in _chunks(spec, size, compressor.align)]
+    return sum(lengths) - lengths[rank] + (size - 1) * max(lengths)
+
+
+def _summed(compressor: AbstractCompressor, spec: BucketSpec, size: int) -> float:
+    """Whole numbers take more bits among more ranks."""
+    match compressor:
+        case AbstractIntegerSum():
+            return compressor.sum_bytes(spec, size)
+        case SignSGD():
+            return compressor.sum_bytes(spec.numel, size)
+        case _:
+            return _bytes(compressor, spec)
 
 
 def _bytes(compressor: AbstractCompressor, spec: BucketSpec) -> float:

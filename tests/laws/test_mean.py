@@ -2,7 +2,7 @@
 
 On the deal route an owner writes the mean a second time; what must hold there is in
 `test_bias_and_variance.py` (the second rounding obeys the declared bound) and in
-`test_conservation.py` (inside an error memory nothing is lost).
+`test_conservation.py` (inside an error memory nothing is lost). A majority vote waives the mean, and says so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def check_mean_of_sent(
             # One rounding for each addend, and those of products with short rows (PowerSGD).
             tolerance = (size + 24) * roundoff * float(sent.abs().max())
             worst = float((out[0].mean.double() - sent.mean(0)).abs().max())
-            assert worst <= tolerance, f"{compressor}: off by {worst:.3g} among {size} (step {step})"
+            waived = not compressor.traits(spec).mean
+            assert waived or worst <= tolerance, f"{compressor}: off by {worst:.3g} among {size} (step {step})"
             own = {tuple(o.sent.tolist()) for o in out}
             assert len(own) == size, f"{compressor}: ranks with different inputs report the same as sent"
 

@@ -1,0 +1,167 @@
+"""The loops of quantizers in plain torch, beside the packing of `reference`.
+
+Scales are found and used so that nothing overflows: a block is divided by its own largest magnitude first. Rounding by
+chance compares a uniform number with the exact fraction, so that a number on the grid never moves.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from laconic.kernels import reference
+
+
+def edge_blocks(x: Tensor, block: int) -> Tensor:
+    """x as rows of `block` elements, the last row filled with copies of the last element: extremes stay true."""
+    short = -x.numel() % block
+    if short:
+        x = torch.cat([x, x[-1:].expand(short)])
+    return x.view(-1, block)
+
+
+def lengths(numel: int, block: int, device: torch.device) -> Tensor:
+    """How many elements of each row are real, float32."""
+    rows = -(-numel // block)
+    size = torch.full((rows,), float(block), device=device)
+    size[-1:] = numel - (rows - 1) * block
+    return size
+
+
+def largest_of(rows: Tensor) -> Tensor:
+    """The largest magnitude of every row."""
+    return rows.abs().amax(dim=1) if rows.numel() else rows.new_zeros(rows.shape[0])
+
+
+def divisor(scale: Tensor) -> Tensor:
+    """The scale, or 1 where it is 0: a block of zeros is divided by something."""
+    return torch.where(scale == 0, torch.ones_like(scale), scale)
+
+
+def l2_of(rows: Tensor) -> Tensor:
+    """l2 norms that neither overflow nor vanish: squares are taken relative to the largest element."""
+    largest = largest_of(rows)
+    norms: Tensor = torch.linalg.vector_norm(rows / divisor(largest).unsqueeze(1), dim=1)
+    return (norms * largest).clamp_(max=torch.finfo(rows.dtype).max)
+
+
+def by_chance(a: Tensor, uniform: Tensor) -> Tensor:
+    """floor or ceil of a, without bias; whole numbers stay."""
+    low = a.floor()
+    return low + (uniform < a - low)
+
+
+def to_table(values: Tensor, table: Tensor, uniform: Tensor) -> Tensor:
+    """Codes (int64) of the neighbours in a sorted table to which values within its range are rounded by chance."""
+    low = (torch.bucketize(values, table, right=True) - 1).clamp_(0, table.numel() - 2)
+    below, above = table[low], table[low + 1]
+    return low + (uniform * (above - below) < values - below)
+
+
+def nearest_in(values: Tensor, table: Tensor) -> Tensor:
+    """Codes (int64) of the nearest entries of a sorted table."""
+    return torch.bucketize(values, (table[1:] + table[:-1]) / 2)
+
+
+def pack_trits(trits: Tensor) -> Tensor:
+    """Five of {0, 1, 2} to a byte ("quartic"): byte = sum of trit_j 3^(4-j), at most 242."""
+    rows = reference.blocks(trits, 5)
+    weights = [81, 27, 9, 3, 1]
+    out = torch.zeros(rows.shape[0], dtype=torch.uint8, device=trits.device)
+    for j, weight in enumerate(weights):
+        out += rows[:, j] * weight
+    return out
+
+
+def unpack_trits(packed: Tensor, n: int) -> Tensor:
+    """The inverse of `pack_trits`; bytes above 242 are no code and give trits above 2."""
+    columns = [packed // 81, *((packed // weight) % 3 for weight in (27, 9, 3, 1))]
+    return torch.stack(columns, dim=1).view(-1)[:n]
+
+
+def trit_bytes(n: int) -> int:
+    return -(-n // 5)
+
+
+def shorten_zero_runs(packed: Tensor) -> Tensor:
+    """3LC: 2 to 14 bytes 121 (five zeros each) in a row become one byte 243 .. 255."""
+    zero = packed == 121
+    index = torch.arange(packed.numel(), device=packed.device)
+    before = torch.where(zero, torch.full_like(index, -1), index).cummax(dim=0).values if packed.numel() else index
+    place = index - before - 1  # of a zero within its run
+    head = ~zero | (place % 14 == 0)
+    starts = head.nonzero().view(-1)
+    span = torch.diff(starts, append=index.new_tensor([packed.numel()]))
+    return torch.where(span > 1, 241 + span, packed[starts].to(torch.int64)).to(torch.uint8)
+
+
+def restore_zero_runs(short: Tensor) -> Tensor:
+    """The inverse of `shorten_zero_runs`."""
+    run = short > 242
+    times = torch.where(run, short.to(torch.int64) - 241, torch.ones_like(short, dtype=torch.int64))
+    return torch.where(run, torch.full_like(short, 121), short).repeat_interleave(times)
+
+
+def padded(numel: int, block: int) -> int:
+    """Elements of a rotated vector: whole blocks, and a last one that is the next power of two."""
+    full, rest = divmod(numel, block)
+    return full * block + (1 << (rest - 1).bit_length() if rest else 0)
+
+
+def hadamard(rows: Tensor, step: float) -> Tensor:
+    """Walsh-Hadamard transform of every row (a power of two long); every butterfly is multiplied by `step`."""
+    n, h = rows.shape[1], 1
+    while h < n:
+        scaled = rows if step == 1.0 else rows * step  # before it is added: the sum cannot overflow
+        a, b = scaled.view(-1, n // (2 * h), 2, h).unbind(dim=2)
+        rows = torch.stack([a + b, a - b], dim=2).view(-1, n)
+        h *= 2
+    return rows
+
+
+def cut(x: Tensor, block: int) -> list[Tensor]:
+    """The padded vector as matrices for `hadamard`: the whole blocks, and the last one where it is shorter."""
+    rest = x.numel() % block
+    pieces = [x[: x.numel() - rest].view(-1, block), x[x.numel() - rest :].view(1, rest)]
+    return [piece for piece in pieces if piece.numel()]
+
+
+def signs(words: Tensor) -> Tensor:
+    """+1 or -1 by the highest of 32 random bits."""
+    return 1.0 - 2.0 * (words >> 31).to(torch.float32)
+
+
+def lane_bits(most: int) -> int:
+    """Bits of a lane whose sums go from 0 to `most`."""
+    return max(1, most.bit_length())
+
+
+def lanes_of(most: int) -> int:
+    """How many such lanes a 64-bit word has."""
+    return 64 // lane_bits(most)
+
+
+def join_lanes(codes: Tensor, most: int, shift: int) -> Tensor:
+    """Codes, several to an int64 word, the top one minus `shift`; words may be added while no lane exceeds `most`."""
+    width, lanes = lane_bits(most), lanes_of(most)
+    rows = reference.blocks(codes, lanes)
+    words = (rows[:, -1].to(torch.int64) - shift) * (1 << (width * (lanes - 1)))
+    for lane in range(lanes - 1):
+        words += rows[:, lane].to(torch.int64) << (width * lane)
+    return words
+
+
+def split_lanes(words: Tensor, most: int, shift: int, n: int) -> Tensor:
+    """The sums of n lanes, int64; `shift` is the sum of those of `join_lanes`."""
+    width, lanes = lane_bits(most), lanes_of(most)
+    mask = (1 << width) - 1
+    columns = [(words >> (width * lane)) & mask for lane in range(lanes - 1)]
+    columns.append((words >> (width * (lanes - 1))) + shift)
+    return torch.stack(columns, dim=1).view(-1)[:n]
+
+
+def bits_for(codes: int) -> int:
+    """Bits that tell this many codes apart."""
+    return max(1, math.ceil(math.log2(codes)))
