@@ -8,6 +8,17 @@ a suspended computation. The same lines therefore run in a unit test, on process
 
 Tensors put into a request are given away: the driver may overwrite them. State passed to an exchange is
 NOT given away: it must come back unchanged if the step is aborted, so an exchange never writes into it.
+
+Messages whose length depends on the data (thresholds, random counts, entropy codes) need no request of their own: one
+more round says the lengths, then the messages travel with `lengths` known:
+
+    gather_ragged(message, most)    everyone's length by Gather (8 bytes each), then Gather(message, lengths)
+    deal_ragged(messages, most)     the lengths meant for me by Deal (8 bytes each), then Deal(messages, lengths)
+
+Every driver therefore counts, compares and times them as any other round, and they may stand side by side in
+Together. `most` is the longest message anyone could honestly write: a damaged or hostile length is refused before
+memory is asked for. A message says itself what it holds: its `aux` word (see core/payload.py) is the number of
+elements, words or bytes from which the codec's `layout(numel, aux)` derives every part.
 """
 
 from __future__ import annotations
@@ -22,6 +33,7 @@ from torch import Tensor
 
 from laconic.core import rng
 from laconic.core.bucket import BucketSpec
+from laconic.core.errors import PayloadError
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +91,12 @@ class Gather:
 class Deal:
     """Message r goes to rank r; give me those addressed to me, in rank order.
 
-    All messages to one rank have the same length, so a receiver knows it from its own.
+    All messages to one rank have the same length, so a receiver knows it from its own; where they do not,
+    `lengths` are the bytes that each rank sends to me.
     """
 
     messages: tuple[Tensor, ...]
+    lengths: tuple[int, ...] | None = None
 
     def __await__(self) -> Generator[Request, Any, list[Tensor]]:
         answer: list[Tensor] = yield self
@@ -91,10 +105,15 @@ class Deal:
 
 @dataclass(frozen=True, eq=False)
 class Swap:
-    """Send this to these peers; give me what each of them sent me (same length), in that order."""
+    """Send this to these peers; give me what each of them sent me, in that order.
+
+    Messages are as long as mine; where they are not, `lengths` are the bytes that each peer sends to me. Nothing is
+    moved for an empty message.
+    """
 
     message: Tensor
     peers: tuple[int, ...]
+    lengths: tuple[int, ...] | None = None
 
     def __await__(self) -> Generator[Request, Any, list[Tensor]]:
         answer: list[Tensor] = yield self
@@ -113,6 +132,33 @@ class Together:
 
 
 Request = Mean | Sum | Max | Gather | Deal | Swap | Together
+
+
+async def gather_ragged(message: Tensor, most: int) -> list[Tensor]:
+    """Everyone's message in rank order, of lengths (up to `most` bytes) that nobody knows beforehand; two rounds."""
+    told = await Gather(_length(message))
+    return await Gather(message, _lengths(told, most))
+
+
+async def deal_ragged(messages: tuple[Tensor, ...], most: int) -> list[Tensor]:
+    """Message r to rank r, and those addressed to me, of lengths nobody knows beforehand; two rounds."""
+    told = await Deal(tuple(_length(m) for m in messages))
+    return await Deal(messages, _lengths(told, most))
+
+
+def _length(message: Tensor) -> Tensor:
+    return torch.tensor([message.numel()], dtype=torch.int64, device=message.device).view(torch.uint8)
+
+
+def _lengths(told: list[Tensor], most: int) -> tuple[int, ...]:
+    lengths = tuple(int(t.clone().view(torch.int64)) for t in told)
+    for rank, length in enumerate(lengths):
+        if not 0 <= length <= most:
+            raise PayloadError(
+                f"Rank {rank} announces a message of {length} bytes, but none can have more than {most}: "
+                f"it was damaged on the way, or ranks are not at the same place or plan."
+            )
+    return lengths
 
 
 class Exchanged(NamedTuple):

@@ -49,21 +49,28 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
             length = max(a.message.numel() for a in asks)
             for link in links:
                 link.all_gather(length, n)
-            return [[a.message.clone() for a in asks] for _ in asks]
+            return [_heard([a.message for a in asks], ask.lengths) for ask in asks]
         case Deal():
             for rank, (ask, link) in enumerate(zip(asks, links, strict=True)):
                 link.all_to_all([m.numel() for m in ask.messages], rank)
-            return [[a.messages[rank].clone() for a in asks] for rank in range(n)]
+            return [_heard([a.messages[rank] for a in asks], asks[rank].lengths) for rank in range(n)]
         case Swap():
             for ask, link in zip(asks, links, strict=True):
                 link.send(ask.message.numel(), len(ask.peers))
-            return [[asks[peer].message.clone() for peer in ask.peers] for ask in asks]
+            return [_heard([asks[peer].message for peer in ask.peers], ask.lengths) for ask in asks]
         case Together():
             columns = zip(*(a.requests for a in asks), strict=True)
             rows = [answer_all(column, links) for column in columns]
             return [tuple(row[rank] for row in rows) for rank in range(n)]
         case other:
             raise TypeError(f"{type(other).__name__} is not a request.")
+
+
+def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[Tensor]:
+    """Copies; where lengths were announced they must be true, or real receivers would wait for other bytes."""
+    told = [m.numel() for m in messages]
+    assert lengths is None or told == list(lengths), f"messages of {told} bytes were announced as {list(lengths)}"
+    return [m.clone() for m in messages]
 
 
 def _reduced(asks: Sequence[Mean | Sum | Max], links: Sequence[Link]) -> list[Tensor]:

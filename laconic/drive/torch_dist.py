@@ -123,10 +123,10 @@ class TorchDist:
                 return self._reduce(ask)
             case Gather(message=m, lengths=lengths):
                 return self._gather(m, lengths or (m.numel(),) * self.world)
-            case Deal(messages=messages):
-                return self._deal(messages)
-            case Swap(message=m, peers=peers):
-                return self._swap(m, peers)
+            case Deal(messages=messages, lengths=lengths):
+                return self._deal(messages, lengths or (messages[self.rank].numel(),) * self.world)
+            case Swap(message=m, peers=peers, lengths=lengths):
+                return self._swap(m, peers, (m.numel(),) * len(peers) if lengths is None else lengths)
             case Together(requests=requests):
                 works, answers = zip(*(self._issue(r) for r in requests), strict=True)
                 return [w for ws in works for w in ws], lambda: tuple(a() for a in answers)
@@ -145,26 +145,29 @@ class TorchDist:
 
     def _gather(self, m: Tensor, lengths: tuple[int, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
         longest = max(lengths)
+        if longest == 0:
+            return [], lambda: [m.clone() for _ in lengths]
         mine = torch.nn.functional.pad(m, (0, longest - m.numel())) if m.numel() < longest else m
         out = [torch.empty_like(mine) for _ in range(self.world)]
         self.link.all_gather(longest, self.world)
         work = dist.all_gather(out, mine, group=self.group, async_op=True)
         return [work], lambda: [t[:n] for t, n in zip(out, lengths, strict=True)]
 
-    def _deal(self, messages: tuple[Tensor, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
-        sizes, mine = [m.numel() for m in messages], messages[self.rank].numel()
-        out = messages[0].new_empty(mine * self.world)
+    def _deal(
+        self, messages: tuple[Tensor, ...], lengths: tuple[int, ...]
+    ) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        sizes, out = [m.numel() for m in messages], messages[0].new_empty(sum(lengths))
         self.link.all_to_all(sizes, self.rank)
-        work = dist.all_to_all_single(
-            out, torch.cat(messages), [mine] * self.world, sizes, group=self.group, async_op=True
-        )
-        return [work], lambda: list(out.split(mine))
+        work = dist.all_to_all_single(out, torch.cat(messages), list(lengths), sizes, group=self.group, async_op=True)
+        return [work], lambda: list(out.split(list(lengths)))
 
-    def _swap(self, m: Tensor, peers: tuple[int, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
-        out = [torch.empty_like(m) for _ in peers]
+    def _swap(
+        self, m: Tensor, peers: tuple[int, ...], lengths: tuple[int, ...]
+    ) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        out = [m.new_empty(n) for n in lengths]
         ranks = [dist.get_global_rank(self.group, p) for p in peers]
-        works = [dist.isend(m, r, group=self.group) for r in ranks]
-        works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True)]
+        works = [dist.isend(m, r, group=self.group) for r in ranks if m.numel()]
+        works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True) if t.numel()]
         self.link.send(m.numel(), len(peers))
         return works, lambda: out
 
@@ -208,6 +211,8 @@ def _nbytes(ask: Any) -> int:
             return t.nbytes
         case Deal():
             return 0  # chunks differ by rank
+        case Swap(lengths=lengths) if lengths is not None:
+            return 0  # so do messages of announced lengths
         case Together(requests=requests):
             return sum(map(_nbytes, requests))
         case Gather(lengths=lengths) if lengths is not None:

@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Gather, Max, Mean, Sum, Swap, Together
+from laconic.core.errors import PayloadError
+from laconic.core.exchange import Deal, Exchange, Gather, Max, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
 from laconic.drive.lockstep import lockstep
 from laconic.net.link import Link
 
@@ -73,6 +74,52 @@ def test_a_swap_with_the_neighbours_on_a_ring():
         return [int(m) for m in await Swap(message(rank), peers)]
 
     assert run(4, program) == [[3, 1], [0, 2], [1, 3], [2, 0]]
+
+
+def test_messages_of_announced_lengths():
+    async def program(rank: int) -> list[list[int]]:
+        dealt = await Deal(tuple(message(*[rank] * (rank + to)) for to in range(3)), tuple(r + rank for r in range(3)))
+        # Rank 2 tells rank 0 something and hears nothing; rank 1 stays silent.
+        peers, lengths = (((2,), (2,)), ((), ()), ((0,), (0,)))[rank]
+        swapped = await Swap(message(8, 9) if rank == 2 else message(), peers, lengths)
+        return [m.tolist() for m in dealt + swapped]
+
+    assert run(3, program) == [
+        [[], [1], [2, 2], [8, 9]],
+        [[0], [1, 1], [2, 2, 2]],
+        [[0, 0], [1, 1, 1], [2, 2, 2, 2], []],
+    ]
+
+
+def test_messages_of_lengths_that_nobody_knew():
+    async def program(rank: int) -> list[list[int]]:
+        gathered = await gather_ragged(message(*range(rank)), most=9)
+        dealt = await deal_ragged(tuple(message(*[rank] * (rank * to)) for to in range(3)), most=9)
+        return [m.tolist() for m in gathered + dealt]
+
+    links = [Link() for _ in range(3)]
+    out = run(3, program, links)
+    assert [o[:3] for o in out] == [[[], [0], [0, 1]]] * 3
+    assert [o[3:] for o in out] == [[[], [1] * to, [2] * 2 * to] for to in range(3)]
+    # The lengths, 8 bytes to each other rank, twice; the gather padded to 2; what is dealt to others.
+    assert [link.sent_bytes for link in links] == [16 + 4 + 16 + dealt for dealt in (0, 2, 2)]
+
+
+@pytest.mark.parametrize("length", [-1, 10, 2**62])
+def test_a_length_that_nobody_could_mean_is_refused(length: int):
+    program = gather_ragged(message(1, 2), most=9)
+    (mine,) = [program.send(None).message]  # type: ignore[union-attr]
+    hostile = torch.tensor([length]).view(torch.uint8)
+    with pytest.raises(PayloadError, match=rf"Rank 1 announces a message of {length} bytes.* more than 9"):
+        program.send([mine, hostile])
+
+
+def test_a_length_that_was_not_kept_is_noticed():
+    async def program(rank: int) -> None:
+        await Gather(message(1), (1, 2))
+
+    with pytest.raises(AssertionError, match=r"\[1, 1\] bytes were announced as \[1, 2\]"):
+        run(2, program)
 
 
 def test_several_at_once():

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from laconic.core.clock import ManualClock
 from laconic.core.errors import MismatchError, PeerError
-from laconic.core.exchange import Deal, Gather, Max, Mean, Sum, Swap, Together
+from laconic.core.exchange import Deal, Gather, Max, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
@@ -84,6 +84,33 @@ def _sums(rank: int, world: int) -> Any:
 
 def test_sums_of_integers_are_exact_largest_are_largest_and_both_are_counted():
     assert results(3, _sums) == [([3 * 2**40 + 3, -3, 2.0, 0.0], all_reduce_bytes(16, 3) + all_reduce_bytes(8, 3))] * 3
+
+
+async def _ragged(rank: int, world: int) -> Any:
+    gathered = await gather_ragged(torch.full((rank,), rank, dtype=torch.uint8), most=9)
+    nothing = await gather_ragged(bytes_of(), most=9)
+    dealt = await deal_ragged(tuple(torch.full((rank * to,), rank, dtype=torch.uint8) for to in range(world)), most=9)
+    peers, lengths = (((2,), (2,)), ((), ()), ((0,), (0,)))[rank]
+    swapped = await Swap(bytes_of(8, 9) if rank == 2 else bytes_of(), peers, lengths)
+    return [[m.tolist() for m in ms] for ms in (gathered, nothing, dealt, swapped)]
+
+
+def _unknown_lengths(rank: int, world: int, debug: bool) -> Any:
+    d = driver(rank, world, debug=debug)
+    d.launch(Place(0, 0), _ragged(rank, world))
+    return d.finish()[0], d.link.sent_bytes
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_messages_of_unknown_lengths_arrive(debug: bool):
+    for rank, (out, sent) in enumerate(results(3, _unknown_lengths, debug)):
+        gathered, nothing, dealt, swapped = out
+        assert gathered == [[], [1], [2, 2]]
+        assert nothing == [[], [], []]
+        assert dealt == [[], [1] * rank, [2] * 2 * rank]
+        assert swapped == [[[8, 9]], [], [[]]][rank]
+        # Three rounds of lengths, a gather padded to 2, what is dealt to others, one swap of rank 2.
+        assert sent == 3 * 16 + 4 + (0, 2, 2)[rank] + (0, 0, 2)[rank]
 
 
 async def _two_means(rank: int, start: float) -> tuple[float, float]:
