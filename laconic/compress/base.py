@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -28,6 +29,19 @@ class Grain(Enum):
     BUCKET = "bucket"
 
 
+class Size(Enum):
+    """What `payload_bits` says about messages whose size depends on data or chance."""
+
+    EXACT = "exact"  # every message has this many bits
+    MOST = "at most"  # none has more
+    EXPECTED = "expected"  # on average they have no more
+
+
+def vaguest(sizes: Iterable[Size]) -> Size:
+    """What can be said of a sum of sizes."""
+    return max(sizes, key=list(Size).index, default=Size.EXACT)
+
+
 @dataclass(frozen=True)
 class Traits:
     """Claims about one compressor on one bucket; the law suite measures each of them.
@@ -41,7 +55,7 @@ class Traits:
     leaks      forgets a share of that memory on purpose
     mean       what comes back is the mean of what was sent (a majority vote is not)
     zero       zeros come back as zeros (where sgn(0) = +1 they do not)
-    fixed      every message has `payload_bits`; otherwise that is the most
+    size       what `payload_bits` is: exact, at most, or expected; not exact costs a round that says lengths
     """
 
     unbiased: bool
@@ -54,13 +68,13 @@ class Traits:
     leaks: bool = False
     mean: bool = True
     zero: bool = True
-    fixed: bool = True
+    size: Size = Size.EXACT
 
     def to_dict(self) -> dict[str, object]:
         """Rare traits only where they differ from the usual."""
-        rare = ("leaks", "mean", "zero", "fixed")
+        rare = ("leaks", "mean", "zero")
         told = [f for f in fields(self) if f.name not in rare or getattr(self, f.name) != f.default]
-        return {f.name: getattr(self, f.name) for f in told} | {"grain": self.grain.value}
+        return {f.name: getattr(self, f.name) for f in told} | {"grain": self.grain.value, "size": self.size.value}
 
     @property
     def by_chance(self) -> bool:
@@ -100,7 +114,7 @@ class AbstractCompressor(Component, ABC):
 
     @abstractmethod
     def payload_bits(self, spec: BucketSpec) -> int:
-        """Exact bits one worker needs to say this bucket once, headers apart (not `fixed`: at most)."""
+        """Bits one worker needs to say this bucket once, headers apart; exact unless `traits.size` says otherwise."""
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
         """State before the first exchange. `remember`: an error memory stands around this compressor."""
@@ -151,12 +165,18 @@ class AbstractSelector(ABC):
 
     travels: ClassVar[bool]  # do the indices stand in the message, or does every rank derive them?
 
+    @property
+    def varies(self) -> bool:
+        """Does the number of selected elements depend on data or chance?"""
+        return False
+
     @abstractmethod
-    def count(self, numel: int) -> int: ...
+    def count(self, numel: int) -> int:
+        """How many elements are selected; where that varies, the number that `payload_bits` is about."""
 
     @abstractmethod
     def select(self, x: Tensor, draw: Draw) -> Tensor:
-        """Sorted, distinct int64 indices, `count(x.numel())` of them."""
+        """Sorted, distinct int64 indices, `count(x.numel())` of them unless their number varies."""
 
     @abstractmethod
     def scale(self, numel: int) -> float:
@@ -177,6 +197,12 @@ def as_float32(x: Tensor) -> Tensor:
 def back_to(dtype: torch.dtype, x: Tensor) -> Tensor:
     """A finite result in the bucket's own type."""
     return x if x.dtype == dtype else clip(x, dtype)
+
+
+def wide(spec: BucketSpec) -> BucketSpec:
+    """The bucket as a memory keeps it: at least float32, where small updates do not vanish."""
+    dtype = torch.promote_types(spec.dtype, torch.float32)
+    return spec if dtype == spec.dtype else replace(spec, dtype=dtype)
 
 
 def kept(ratio: float, numel: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, Grain, Traits
+from laconic.compress.base import AbstractCompressor, Grain, Traits, vaguest
 from laconic.compress.identity import Identity
 from laconic.core.bucket import BucketSpec, flatten
 from laconic.core.exchange import Exchange, Exchanged, Request, Seat, Together, Turn
@@ -55,6 +55,7 @@ class ByShape(AbstractCompressor):
             rounds=max(t.rounds for t in of),
             grain=Grain.TENSOR,
             remembers=any(t.remembers for t in of),
+            size=vaguest(t.size for t in of),
         )
 
     def payload_bits(self, spec: BucketSpec) -> int:

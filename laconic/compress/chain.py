@@ -15,7 +15,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw, Grain, Traits, clip
+from laconic.compress.base import (
+    NOMINAL,
+    AbstractCodec,
+    AbstractCompressor,
+    AbstractSelector,
+    Draw,
+    Grain,
+    Traits,
+    clip,
+)
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices
 from laconic.core.bucket import BucketSpec, one_tensor
@@ -44,6 +53,14 @@ class Chain(AbstractOneShot):
             raise PlanError(
                 f"{self.first} | {self.then}: the right side of '|' writes values; "
                 f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."
+            )
+        traits = self.then.traits(NOMINAL)
+        if not traits.mean:
+            raise PlanError(f"{self.first} | {self.then}: ranks that chose different elements cannot vote on them.")
+        if traits.remembers:
+            raise PlanError(
+                f"{self.first} | {self.then}: {self.then} remembers every element, but would see other ones in "
+                f"every step. Use for example ef({self.first} | qsgd(bits=4))."
             )
 
     def __str__(self) -> str:

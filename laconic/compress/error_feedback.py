@@ -10,13 +10,13 @@ Karimireddy, arXiv:1909.05350); undamped its memory explodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCompressor, Traits, back_to
+from laconic.compress.base import AbstractCompressor, Traits, back_to, wide
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -65,6 +65,7 @@ class ErrorFeedback(AbstractCompressor):
             rounds=inner.rounds,
             grain=inner.grain,
             remembers=True,
+            size=inner.size,
         )
 
     @property
@@ -72,23 +73,17 @@ class ErrorFeedback(AbstractCompressor):
         return self.inner.spares_small
 
     def payload_bits(self, spec: BucketSpec) -> int:
-        return self.inner.payload_bits(_wide(spec))
+        return self.inner.payload_bits(wide(spec))
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Memory:
-        wide = _wide(spec)
-        residual = torch.zeros(wide.numel, dtype=wide.dtype, device=seat.device)
-        return Memory(residual, self.inner.init(wide, seat, remember=True))
+        residual = torch.zeros(spec.numel, dtype=wide(spec).dtype, device=seat.device)
+        return Memory(residual, self.inner.init(wide(spec), seat, remember=True))
 
     async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
         p = state.residual + x
-        out = await self.inner.exchange(p, state.inner, _wide(spec), turn)
+        out = await self.inner.exchange(p, state.inner, wide(spec), turn)
         damping = self.damping(spec)
         mean = out.mean if damping == 1.0 else out.mean * damping
         sent = out.sent if damping == 1.0 else out.sent * damping
         memory = Memory(p - sent, out.state)
         return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), memory)
-
-
-def _wide(spec: BucketSpec) -> BucketSpec:
-    dtype = torch.promote_types(spec.dtype, torch.float32)
-    return spec if dtype == spec.dtype else replace(spec, dtype=dtype)

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from abc import ABC
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, as_float32, back_to
-from laconic.core.bucket import BucketSpec
-from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn
+from laconic.core.bucket import BucketSpec, one_tensor
+from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
 
 
@@ -40,6 +40,16 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         return 1
 
     @property
+    def varies(self) -> bool:
+        """Does the length of a message depend on data or chance? Then lengths are said first."""
+        return False
+
+    @property
+    def dialect(self) -> str:
+        """What writer and reader must agree on; a message of another dialect is refused."""
+        return str(self)
+
+    @property
     def spares_small(self) -> bool:
         return True
 
@@ -49,7 +59,11 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
     def message_bytes(self, numel: int, aux: int = 0) -> int:
         return HEADER_BYTES + sum(part.nbytes for part in self.layout(numel, aux))
 
-    def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Owned:
+    def most_bytes(self, numel: int) -> int:
+        """The longest message that can stand for so many elements."""
+        return HEADER_BYTES + -(-self.payload_bits(one_tensor(numel)) // 8)
+
+    def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
         deals = seat.router.route(self.sparse, seat.world) is Route.DEAL
         start, stop = chunks(spec.numel, seat.world, self.align)[seat.rank]
         remembers = deals and remember
@@ -57,7 +71,7 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         damping = self.traits(spec).damping if remembers else 1.0
         return Owned(torch.zeros(size, device=seat.device), torch.tensor(damping))
 
-    async def exchange(self, x: Tensor, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
+    async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         x32 = as_float32(x)
         if turn.seat.router.route(self.sparse, turn.world) is Route.GATHER:
             mean, sent, error = *await self._gather(x32, spec, turn), state.error
@@ -67,7 +81,8 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
 
     async def _gather(self, x: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor]:
         desk = _Desk(self, spec, turn)
-        messages = await Gather(desk.write(x, salt=0))
+        mine = desk.write(x, salt=0)
+        messages = await (gather_ragged(mine, self.most_bytes(x.numel())) if self.varies else Gather(mine))
         return desk.average(messages, x), desk.read(messages[turn.rank], x.numel(), salt=0)
 
     async def _deal(self, x: Tensor, state: Owned, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor, Tensor]:
@@ -75,14 +90,15 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         cuts = chunks(x.numel(), n, self.align)
         mine = [desk.write(x[a:b], salt=r) for r, (a, b) in enumerate(cuts)]
         sent = [desk.read(m, b - a, salt=r) for r, (m, (a, b)) in enumerate(zip(mine, cuts, strict=True))]
-        received = await Deal(tuple(mine))
+        most = self.most_bytes(max(b - a for a, b in cuts)) if self.varies else 0
+        received = await (deal_ragged(tuple(mine), most) if self.varies else Deal(tuple(mine)))
         a, b = cuts[turn.rank]
         q = desk.average(received, x[a:b], salt=turn.rank)
         if state.error.numel():
             q += state.error
         again = desk.write(q, salt=n + turn.rank)
-        lengths = tuple(self.message_bytes(b - a) for a, b in cuts)
-        replies = await Gather(again, lengths)
+        lengths = () if self.varies else tuple(self.message_bytes(b - a) for a, b in cuts)
+        replies = await (gather_ragged(again, most) if self.varies else Gather(again, lengths))
         said = [desk.read(m, b - a, salt=n + r) for r, (m, (a, b)) in enumerate(zip(replies, cuts, strict=True))]
         if (damping := float(state.damping)) != 1.0:
             said = [chunk * damping for chunk in said]
@@ -97,7 +113,7 @@ class _Desk:
         self.codec = codec
         self.checksum = turn.seat.checksum
         self.draw = Draw(turn.own(spec), turn.shared(spec))
-        self.tag = method_tag(str(codec))
+        self.tag = method_tag(codec.dialect)
         self.place = (spec.id + 4096 * spec.part, turn.step)
 
     def _label(self, numel: int, salt: int) -> Label:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress import QSGD, ErrorFeedback, Identity, RandomK, Sign, TopK, Traits
-from laconic.compress.base import Draw, Grain
+from laconic.compress.base import Draw, Grain, Size
 from laconic.compress.error_feedback import Memory
 from laconic.compress.one_shot import Owned, chunks
 from laconic.core.bucket import BucketSpec
@@ -255,6 +255,14 @@ class UnpackedNibbles(QSGD):
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         return super().decode((parts[0], kernel.pack(parts[1], self.bits)), numel, aux, draw)
+
+
+@dataclass(frozen=True)
+class ClaimsToVary(TopK):
+    """Says that its messages differ in length; they do not."""
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        return replace(super().traits(spec), size=Size.MOST)
 
 
 @dataclass(frozen=True)

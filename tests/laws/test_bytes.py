@@ -3,18 +3,26 @@
 summed on the way   2(n-1)/n S              ring all-reduce
 gather              (n-1) (24 + S)          24: the header of a message
 deal                what is addressed to others, then (n-1) times the longest chunk
+
+Where the size depends on data or chance, 8 bytes that say the length are added, no message is longer than declared (or
+on average, where chance decides), and a gather is padded to the longest.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
+from typing import Any
 
 import pytest
 
 from laconic.compress import QSGD, AbstractCompressor, ByShape, ErrorFeedback, Majority, SignSGD, Signum
+from laconic.compress.base import Size
 from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec, one_tensor
+from laconic.core.exchange import Deal, Gather, Mean, Request, Turn
+from laconic.drive.lockstep import answer_all
 from tests.laws import broken
 from tests.laws.world import WORLDS, World, over_the_zoo, routes
 from tests.zoo import BUCKET, Entry
@@ -70,6 +78,8 @@ def _chunks(spec: BucketSpec, size: int, align: int) -> list[int]:
 
 def check_declared_is_counted(compressor: AbstractCompressor) -> None:
     for spec, sizes in ((BUCKET, WORLDS), (one_tensor(1000), (3,))):
+        if compressor.traits(spec).size is not Size.EXACT:
+            continue  # see check_no_message_is_longer
         for size in sizes:
             for route in routes(compressor, spec):
                 world = World(compressor, size, route, spec)
@@ -80,6 +90,70 @@ def check_declared_is_counted(compressor: AbstractCompressor) -> None:
                     assert abs(link.sent_bytes - want) <= 3, (
                         f"{compressor}: declared {want:g} bytes, sent {link.sent_bytes} ({route}, {size} ranks)"
                     )
+
+
+def asked(compressor: AbstractCompressor, size: int, route: str, step: int) -> tuple[World, list[list[Request]]]:
+    """A world after one exchange, and over its rounds what every rank asked."""
+    world = World(compressor, size, route)
+    programs = [
+        compressor.exchange(x, state, BUCKET, Turn(seat, step))
+        for x, state, seat in zip(world.inputs(step), world.states, world.seats, strict=True)
+    ]
+    rounds: list[list[Request]] = []
+    answers: list[Any] = [None] * size
+    while True:
+        try:
+            rounds.append([p.send(a) for p, a in zip(programs, answers, strict=True)])
+        except StopIteration:
+            for program in programs:
+                program.close()
+            return world, rounds
+        answers = answer_all(rounds[-1], world.links)
+
+
+def said_bytes(rounds: list[list[Request]], rank: int) -> int | None:
+    """What a rank says of its bucket, headers apart: the first thing whose length was announced, or is summed."""
+    for asks in rounds:
+        match asks[rank]:
+            case Mean(tensor=t):
+                return t.nbytes
+            case Gather(message=m, lengths=lengths) if lengths is not None:
+                return m.numel() - HEADER
+            case Deal(messages=ms, lengths=lengths) if lengths is not None:
+                return sum(m.numel() - HEADER for m in ms)
+    return None
+
+
+def check_no_message_is_longer(compressor: AbstractCompressor) -> None:
+    size_of = compressor.traits(BUCKET).size
+    if size_of is Size.EXACT:
+        return
+    most, said = compressor.payload_bits(BUCKET) / 8, []
+    for step in range(40 if size_of is Size.EXPECTED else 3):
+        for route in routes(compressor):
+            world, rounds = asked(compressor, 3, route, step)
+            lengths = [said_bytes(rounds, rank) for rank in range(3)]
+            assert None not in lengths, f"{compressor}: says that its size varies, but announces no lengths"
+            said += [float(n) for n in lengths if n is not None]
+            if route == "gather" and len(rounds) == 2:
+                want = 2 * (8 + HEADER + max(n for n in lengths if n is not None))
+                assert world.links[0].sent_bytes == want, f"{compressor}: {world.links[0].sent_bytes} bytes, not {want}"
+    if size_of is Size.MOST:
+        # Three chunks may each round their last bits up to a byte.
+        assert max(said) <= most + 3, f"{compressor}: declares at most {most:g} bytes, sent {max(said):g}"
+    else:
+        mean, sigma = statistics.fmean(said), statistics.pstdev(said) / math.sqrt(len(said))
+        assert mean <= most + 5 * sigma, f"{compressor}: declares {most:g} bytes on average, sent {mean:g}"
+
+
+@over_the_zoo
+def test_no_message_is_longer_than_declared(entry: Entry):
+    check_no_message_is_longer(entry.compressor)
+
+
+def test_the_law_catches_a_size_that_is_said_to_vary_and_does_not():
+    with pytest.raises(AssertionError, match="announces no lengths"):
+        check_no_message_is_longer(broken.ClaimsToVary())
 
 
 @over_the_zoo
