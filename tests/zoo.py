@@ -13,11 +13,18 @@ import torch
 from torch import Tensor
 
 from laconic.compress import (
+    ALQ,
+    AMQ,
+    DQSGD,
+    ECQ,
+    LAQ,
     NUQSGD,
     QSGD,
     AbstractCompressor,
+    AsyLPG,
     Bf16,
     ByShape,
+    Diana,
     Dithering,
     Drive,
     Eden,
@@ -40,6 +47,7 @@ from laconic.compress import (
     Sign,
     SignSGD,
     Signum,
+    Strom,
     TernGrad,
     ThreeLC,
     TopK,
@@ -188,6 +196,17 @@ def signs(spec: BucketSpec, cut: Cut) -> Tensor:
     return _signs(spec.numel, 15)
 
 
+def odd(top: int) -> Exact:
+    """Odd whole numbers from -top to top, the last of them among them."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        x = (rng.Stream(16).uniform(spec.numel) * (top + 1)).floor() * 2 - top
+        x[:1] = top
+        return x
+
+    return build
+
+
 def sparse(ratio: float, value: Callable[[int], Tensor] = noise) -> Exact:
     """As many elements in each message as are kept; the rest is zero."""
 
@@ -291,6 +310,19 @@ ZOO: tuple[Entry, ...] = (
     Entry(Signum(), signs),
     Entry(Drive(block=64), spikes(64), _PRODUCT),
     Entry(Eden(block=64), spikes(64), _PRODUCT),
+    Entry(ALQ(4, block=64, refresh=2), spikes(64)),
+    Entry(ALQ(3, block=64, norm="max"), coded(signed(powers_of_two(3)), 64)),
+    Entry(AMQ(3, block=64, refresh=2, norm="max"), coded((-0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1), 64)),
+    Entry(DQSGD(total=4, scale=0.1), nothing),
+    Entry(AsyLPG(), grid(2, 256)),
+    Entry(ECQ(), grid(4, 256)),
+    Entry(ECQ(QSGD(6), alpha=0.5, beta=1), grid(6, 256)),
+    Entry(Diana(), grid(4, 256)),
+    Entry(Diana(RandomK(0.6)), nothing),
+    Entry(LAQ(), odd(15)),
+    Entry(LAQ(8, patience=0), odd(255)),
+    Entry(Strom(1), nothing),
+    Entry(Strom(0.5, unit="absolute"), nothing),
     Entry(PowerSGD(1), low_rank(1), _PRODUCT, top=_MATRIX_TOP),
     Entry(PowerSGD(4), low_rank(4), _PRODUCT, top=_MATRIX_TOP),
     Entry(PowerSGD(64), anything),
@@ -323,6 +355,8 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(OneBit()), two_values),
     Entry(ErrorFeedback(Drive(block=64, scale="mse")), spikes(64), _PRODUCT, top=_MATRIX_TOP),
     Entry(ErrorFeedback(Eden(block=64, scale="mse")), spikes(64), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(DQSGD(total=4, scale=0.1)), nothing),
+    Entry(ErrorFeedback(AsyLPG()), grid(2, 256)),
     Entry(ErrorFeedback(RandomK(0.1)), drawn(0.1)),
     Entry(ErrorFeedback(RandomK(0.8)), nothing),
     Entry(ErrorFeedback(PowerSGD(1)), low_rank(1), _PRODUCT, top=_MATRIX_TOP),

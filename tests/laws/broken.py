@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress import QSGD, ErrorFeedback, Identity, RandomK, Sign, TopK, Traits
+from laconic.compress import QSGD, AsyLPG, ErrorFeedback, Identity, RandomK, Sign, TopK, Traits
 from laconic.compress.base import Draw, Grain, Size
 from laconic.compress.error_feedback import Memory
 from laconic.compress.one_shot import Owned, chunks
@@ -255,6 +255,14 @@ class UnpackedNibbles(QSGD):
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         return super().decode((parts[0], kernel.pack(parts[1], self.bits)), numel, aux, draw)
+
+
+@dataclass(frozen=True)
+class ClaimsFewBits(AsyLPG):
+    """Declares two bits and takes as many as it likes."""
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return self.codec(2).payload_bits(spec)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from laconic.compress import QSGD, AbstractCompressor
+from laconic.compress import QSGD, AbstractCompressor, GlobalQSGD, KLevel, Levels, Natural, Rotated, TernGrad
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.rng import Stream
 from tests.laws import broken
@@ -141,7 +141,18 @@ def check_noise_is_independent(compressor: AbstractCompressor) -> None:
 
 
 DEALT = [e for e in ZOO if not e.compressor.traits(SMALL).linear and not e.compressor.traits(SMALL).remembers]
-ROUNDED = [QSGD(2), QSGD(4, block=8), QSGD(8), QSGD(4, norm="l2")]
+ROUNDED = [
+    QSGD(2),
+    QSGD(4, block=8),
+    QSGD(8),
+    QSGD(4, norm="l2"),
+    KLevel(4),
+    Rotated(4, block=64),
+    Natural(),
+    Levels(),
+    GlobalQSGD(3),
+    TernGrad(clip=0),
+]
 
 
 @over_the_zoo

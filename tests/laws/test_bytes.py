@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
-from laconic.compress import QSGD, AbstractCompressor, ByShape, ErrorFeedback, Majority, SignSGD, Signum
+from laconic.compress import ECQ, QSGD, AbstractCompressor, ByShape, Diana, ErrorFeedback, Majority, SignSGD, Signum
+from laconic.compress.adaptive_levels import AbstractAdaptiveLevels
+from laconic.compress.agreed_bits import AbstractAgreedBits
 from laconic.compress.base import Size
 from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.compress.one_shot import AbstractOneShot
@@ -32,19 +34,31 @@ HEADER = 24
 
 def expected(compressor: AbstractCompressor, spec: BucketSpec, size: int, rank: int, route: str) -> float:
     """What one rank should send, from the declaration alone."""
-    match compressor:
-        case ErrorFeedback():
-            return expected(compressor.inner, spec, size, rank, route)
-        case Signum():
-            return expected(Majority(compressor.zero), spec, size, rank, route)
+    said, way = speaker(compressor, route)
+    match said:
         case ByShape():
-            _, big, small = compressor._split(spec)
-            both = (compressor.matrices, big), (compressor.rest, small)
-            return sum(expected(c, s, size, rank, route) for c, s in both if s.numel)
-        case AbstractOneShot() if not isinstance(compressor, SignSGD) or route == "gather":
-            return _of_messages(compressor, spec, size, rank, route)
+            _, big, small = said._split(spec)
+            both = (said.matrices, big), (said.rest, small)
+            return sum(expected(c, s, size, rank, way) for c, s in both if s.numel)
+        case AbstractOneShot() if not isinstance(said, SignSGD) or way == "gather":
+            return _of_messages(said, spec, size, rank, way)
         case _:
-            return 2 * (size - 1) / size * _summed(compressor, spec, size)
+            return 2 * (size - 1) / size * _summed(said, spec, size)
+
+
+def speaker(compressor: AbstractCompressor, route: str) -> tuple[AbstractCompressor, str]:
+    """Who writes the messages of a wrapper, and the way they take."""
+    match compressor:
+        case ErrorFeedback() | ECQ():
+            return speaker(compressor.inner, route)
+        case Diana():
+            return speaker(compressor.inner, "gather")
+        case AbstractAdaptiveLevels():
+            return compressor._codec(compressor.first()), route
+        case Signum():
+            return Majority(compressor.zero), route
+        case _:
+            return compressor, route
 
 
 def _of_messages(compressor: AbstractOneShot, spec: BucketSpec, size: int, rank: int, route: str) -> float:
@@ -124,10 +138,24 @@ def said_bytes(rounds: list[list[Request]], rank: int) -> int | None:
     return None
 
 
+def check_agreed_sizes(compressor: AbstractCompressor) -> None:
+    """Ranks that agree on their number of bits first: 4 bytes more, and never more than declared."""
+    inner, _ = speaker(compressor, "")
+    if not isinstance(inner, AbstractAgreedBits):
+        return
+    world = World(compressor, 2, "gather")
+    for step in range(3):
+        before = world.links[0].sent_bytes
+        world.exchange(world.inputs(step), step)
+        sent = world.links[0].sent_bytes - before
+        most = 4 + HEADER + _bytes(inner, BUCKET)
+        assert 0 < sent <= most, f"{compressor}: declares at most {most:g} bytes, sent {sent}"
+
+
 def check_no_message_is_longer(compressor: AbstractCompressor) -> None:
     size_of = compressor.traits(BUCKET).size
-    if size_of is Size.EXACT:
-        return
+    if size_of is Size.EXACT or isinstance(speaker(compressor, "")[0], AbstractAgreedBits):
+        return  # see check_agreed_sizes
     most, said = compressor.payload_bits(BUCKET) / 8, []
     for step in range(40 if size_of is Size.EXPECTED else 3):
         for route in routes(compressor):
@@ -144,6 +172,16 @@ def check_no_message_is_longer(compressor: AbstractCompressor) -> None:
     else:
         mean, sigma = statistics.fmean(said), statistics.pstdev(said) / math.sqrt(len(said))
         assert mean <= most + 5 * sigma, f"{compressor}: declares {most:g} bytes on average, sent {mean:g}"
+
+
+@over_the_zoo
+def test_sizes_that_ranks_agree_on_are_no_larger_than_declared(entry: Entry):
+    check_agreed_sizes(entry.compressor)
+
+
+def test_the_law_catches_more_bits_than_declared():
+    with pytest.raises(AssertionError, match="declares at most"):
+        check_agreed_sizes(broken.ClaimsFewBits(mu=1e-4))
 
 
 @over_the_zoo
