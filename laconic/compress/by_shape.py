@@ -55,6 +55,9 @@ class ByShape(AbstractCompressor):
             rounds=max(t.rounds for t in of),
             grain=Grain.TENSOR,
             remembers=any(t.remembers for t in of),
+            leaks=any(t.leaks for t in of),
+            mean=all(t.mean for t in of),
+            zero=all(t.zero for t in of),
             size=vaguest(t.size for t in of),
         )
 

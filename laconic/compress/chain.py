@@ -22,6 +22,7 @@ from laconic.compress.base import (
     AbstractSelector,
     Draw,
     Grain,
+    Size,
     Traits,
     clip,
 )
@@ -55,6 +56,8 @@ class Chain(AbstractOneShot):
                 f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."
             )
         traits = self.then.traits(NOMINAL)
+        if traits.size is not Size.EXACT and not traits.remembers:
+            raise PlanError(f"{self.first} | {self.then}: the right side of '|' must write values in a known size.")
         if not traits.mean:
             raise PlanError(f"{self.first} | {self.then}: ranks that chose different elements cannot vote on them.")
         if traits.remembers:

@@ -80,10 +80,10 @@ class AbstractEden(AbstractBlocked, ABC):
         unit = z / quant.divisor(norm).unsqueeze(1)  # |unit| = 1
         table = self._table(z.device)
         code = quant.nearest_in(unit * z.shape[1] ** 0.5, table)
-        c = table[code]
+        c = table.index_select(0, code.view(-1).to(torch.int32)).view_as(z)
         along = (c * unit).sum(dim=1)
         s = 1 / along if self.scale == "unbiased" else along / c.pow(2).sum(dim=1)
-        return torch.where(norm > 0, s * norm, norm), code.to(torch.uint8)
+        return torch.where(norm > 0, s * norm, norm), code
 
     def _table(self, device: torch.device) -> Tensor:
         half = CENTROIDS[self.bits]
@@ -93,9 +93,9 @@ class AbstractEden(AbstractBlocked, ABC):
         seed, scales, packed = parts
         if not numel:
             return scales
-        code = kernel.unpack(packed, self.bits, quant.padded(numel, self.block)).to(torch.int64)
+        code = kernel.unpack(packed, self.bits, quant.padded(numel, self.block)).to(torch.int32)
         pieces, at = [], 0
-        for c in quant.cut(self._table(scales.device)[code], self.block):
+        for c in quant.cut(self._table(scales.device).index_select(0, code), self.block):
             pieces.append(clip(c * scales[at : at + c.shape[0]].unsqueeze(1), c.dtype))
             at += c.shape[0]
         return rotate_back(pieces, _stream(seed), numel)

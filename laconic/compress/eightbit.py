@@ -59,12 +59,13 @@ class EightBit(AbstractBlocked):
         rows = kernel.blocks(x, self.block)
         scale = rows.gather(1, rows.abs().argmax(dim=1, keepdim=True))
         r = (rows / quant.divisor(scale)).view(-1)[: x.numel()]
-        return 0, (scale.view(-1), quant.nearest_in(r, table(self.kind).to(x.device)).to(torch.uint8))
+        first, middles = _cells(self.kind)
+        return 0, (scale.view(-1), quant.nearest_by_cell(r, first.to(x.device), middles.to(x.device)))
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         scale, code = parts
         numbers = table(self.kind).to(scale.device)
-        values = numbers[code.to(torch.int64).clamp_(max=numbers.numel() - 1)]
+        values = numbers.index_select(0, code.to(torch.int32).clamp_(max=numbers.numel() - 1))
         return (kernel.blocks(values, self.block) * scale.unsqueeze(1)).view(-1)[:numel]
 
 
@@ -95,6 +96,11 @@ _TABLES = {"dynamic": _dynamic, "linear": _linear, "float": _float}
 def table(kind: str) -> Tensor:
     """The codes in rising order; code 0 is the lowest number."""
     return torch.tensor(sorted(_TABLES[kind]()), dtype=torch.float32)
+
+
+@cache
+def _cells(kind: str) -> tuple[Tensor, Tensor]:
+    return quant.cells(table(kind))
 
 
 @cache

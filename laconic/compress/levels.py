@@ -66,13 +66,13 @@ class AbstractLevels(AbstractBlocked, ABC):
         table = torch.tensor(signed(self.magnitudes), device=x.device)
         r = (rows / quant.divisor(scale).unsqueeze(1)).view(-1)[: x.numel()].clamp_(-1, 1)
         code = quant.to_table(r, table, draw.own.uniform(x.numel(), x.device))
-        return 0, (scale, kernel.pack(code.to(torch.uint8), self.width))
+        return 0, (scale, kernel.pack(code, self.width))
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         scale, packed = parts
         table = torch.tensor(signed(self.magnitudes), device=scale.device)
-        code = kernel.unpack(packed, self.width, numel).to(torch.int64).clamp_(max=table.numel() - 1)
-        return (kernel.blocks(table[code], self.block) * scale.unsqueeze(1)).view(-1)[:numel]
+        code = kernel.unpack(packed, self.width, numel).to(torch.int32).clamp_(max=table.numel() - 1)
+        return (kernel.blocks(table.index_select(0, code), self.block) * scale.unsqueeze(1)).view(-1)[:numel]
 
 
 def signed(magnitudes: tuple[float, ...]) -> tuple[float, ...]:

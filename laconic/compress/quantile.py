@@ -68,4 +68,6 @@ class Quantile(AbstractOneShot):
         if not numel:
             return parts[0]
         means, packed = parts
-        return means[kernel.unpack(packed, self.bits, numel).to(torch.int64).clamp_(max=means.numel() - 1)]
+        return means.index_select(
+            0, kernel.unpack(packed, self.bits, numel).to(torch.int32).clamp_(max=means.numel() - 1)
+        )

@@ -3,8 +3,8 @@
     z = H D x / sqrt(d),    x = D H z / sqrt(d),    D = diag(+-1)
 
 A block is a power of two long; the last one is filled with zeros up to its own next power of two. Here z / sqrt(d) is
-computed (butterflies are halved on the way there, plain on the way back): its elements are never larger than those of
-x, so the largest numbers do not overflow.
+computed (x is divided by d, a power of two, before it is transformed): its elements are never larger than those of x,
+so the largest numbers do not overflow. Only sums and differences of pairs: every machine gets the same bits.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def check_power_of_two(name: str, block: object) -> None:
 def rotate(x: Tensor, stream: Stream, block: int) -> list[Tensor]:
     """z / sqrt(d) as matrices whose rows are blocks."""
     filled = torch.nn.functional.pad(x, (0, quant.padded(x.numel(), block) - x.numel()))
-    turned = filled * quant.signs(stream.words(filled.numel(), x.device))
-    return [quant.hadamard(rows, 0.5) for rows in quant.cut(turned, block)]
+    turned = filled * _signs(stream, filled)
+    return [quant.hadamard(rows / rows.shape[1]) for rows in quant.cut(turned, block)]
 
 
 def rotate_back(pieces: list[Tensor], stream: Stream, numel: int) -> Tensor:
@@ -34,7 +34,12 @@ def rotate_back(pieces: list[Tensor], stream: Stream, numel: int) -> Tensor:
     out = []
     for rows in pieces:
         largest = quant.largest_of(rows).unsqueeze(1)
-        out.append((quant.hadamard(rows / quant.divisor(largest), 1.0) * largest).view(-1))
+        out.append((quant.hadamard(rows / quant.divisor(largest)) * largest).view(-1))
     flat = torch.cat(out)
     top = torch.finfo(flat.dtype).max
-    return (flat * quant.signs(stream.words(flat.numel(), flat.device)))[:numel].clamp_(-top, top)
+    return (flat * _signs(stream, flat))[:numel].clamp_(-top, top)
+
+
+def _signs(stream: Stream, like: Tensor) -> Tensor:
+    """The diagonal D: one random bit an element."""
+    return quant.signs(stream.words(-(-like.numel() // 32), like.device), like.numel())

@@ -13,6 +13,8 @@ from torch import Tensor
 
 from laconic.kernels import reference
 
+_FEW = 40  # edges that are compared one by one faster than by bisection
+
 
 def edge_blocks(x: Tensor, block: int) -> Tensor:
     """x as rows of `block` elements, the last row filled with copies of the last element: extremes stay true."""
@@ -53,16 +55,47 @@ def by_chance(a: Tensor, uniform: Tensor) -> Tensor:
     return low + (uniform < a - low)
 
 
+def rank_in(values: Tensor, edges: Tensor) -> Tensor:
+    """How many edges (rising) are below each value, uint8; at most 255 edges."""
+    if edges.numel() > _FEW:
+        return torch.bucketize(values, edges).to(torch.uint8)
+    rank = torch.zeros(values.shape, dtype=torch.uint8, device=values.device)
+    for edge in edges.tolist():
+        rank += values > edge
+    return rank
+
+
 def to_table(values: Tensor, table: Tensor, uniform: Tensor) -> Tensor:
-    """Codes (int64) of the neighbours in a sorted table to which values within its range are rounded by chance."""
-    low = (torch.bucketize(values, table, right=True) - 1).clamp_(0, table.numel() - 2)
-    below, above = table[low], table[low + 1]
+    """Codes (uint8) of the neighbours in a rising table to which values within its range are rounded by chance."""
+    low = rank_in(values, table[1:-1])  # an entry counts as the upper end of its gap
+    at = low.to(torch.int32)
+    below, above = table.index_select(0, at), table.index_select(0, at + 1)
     return low + (uniform * (above - below) < values - below)
 
 
 def nearest_in(values: Tensor, table: Tensor) -> Tensor:
-    """Codes (int64) of the nearest entries of a sorted table."""
-    return torch.bucketize(values, (table[1:] + table[:-1]) / 2)
+    """Codes (uint8) of the nearest entries of a rising table of at most 256."""
+    return rank_in(values, (table[1:] + table[:-1]) / 2)
+
+
+def half_keys(values: Tensor) -> Tensor:
+    """The upper 16 bits of float32 numbers, int32: 65536 cells, each a 128th of its number wide or less."""
+    return (values.contiguous().view(torch.int32) >> 16) & 0xFFFF
+
+
+def cells(table: Tensor) -> tuple[Tensor, Tensor]:
+    """For `nearest_by_cell`: the code of each cell's lowest number, and the middles between codes."""
+    middles = torch.cat([(table[1:] + table[:-1]) / 2, table.new_tensor([torch.inf])])
+    keys = torch.arange(1 << 16, dtype=torch.int64)
+    lowest = (keys << 16) | torch.where(keys < 0x8000, 0, 0xFFFF)  # negative numbers grow downward
+    numbers = torch.where(lowest < 1 << 31, lowest, lowest - (1 << 32)).to(torch.int32).view(torch.float32)
+    return torch.bucketize(numbers.nan_to_num(0.0), middles[:-1]).to(torch.uint8), middles
+
+
+def nearest_by_cell(values: Tensor, first: Tensor, middles: Tensor) -> Tensor:
+    """`nearest_in` by a table of cells: right where no cell holds two middles."""
+    code = first.index_select(0, half_keys(values))
+    return code + (values > middles.index_select(0, code.to(torch.int32)))
 
 
 def pack_trits(trits: Tensor) -> Tensor:
@@ -110,15 +143,15 @@ def padded(numel: int, block: int) -> int:
     return full * block + (1 << (rest - 1).bit_length() if rest else 0)
 
 
-def hadamard(rows: Tensor, step: float) -> Tensor:
-    """Walsh-Hadamard transform of every row (a power of two long); every butterfly is multiplied by `step`."""
-    n, h = rows.shape[1], 1
+def hadamard(rows: Tensor) -> Tensor:
+    """Walsh-Hadamard transform of every row (a power of two long): sums and differences, the same on any machine."""
+    count, n = rows.shape
+    columns, h = rows.T.contiguous(), 1  # whole rows side by side: every pass runs through memory in order
     while h < n:
-        scaled = rows if step == 1.0 else rows * step  # before it is added: the sum cannot overflow
-        a, b = scaled.view(-1, n // (2 * h), 2, h).unbind(dim=2)
-        rows = torch.stack([a + b, a - b], dim=2).view(-1, n)
+        a, b = columns.view(n // (2 * h), 2, h * count).unbind(dim=1)
+        columns = torch.stack([a + b, a - b], dim=1).view(n, count)
         h *= 2
-    return rows
+    return columns.T.contiguous()
 
 
 def cut(x: Tensor, block: int) -> list[Tensor]:
@@ -128,9 +161,11 @@ def cut(x: Tensor, block: int) -> list[Tensor]:
     return [piece for piece in pieces if piece.numel()]
 
 
-def signs(words: Tensor) -> Tensor:
-    """+1 or -1 by the highest of 32 random bits."""
-    return 1.0 - 2.0 * (words >> 31).to(torch.float32)
+def signs(words: Tensor, n: int) -> Tensor:
+    """n of +1 or -1, by the 32 bits of each random word, lowest first."""
+    lanes = torch.arange(32, device=words.device)
+    bits = (words.unsqueeze(1) >> lanes) & 1
+    return 1.0 - 2.0 * bits.view(-1)[:n].to(torch.float32)
 
 
 def lane_bits(most: int) -> int:

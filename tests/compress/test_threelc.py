@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from laconic.compress import ErrorFeedback, ThreeLC
+from laconic.compress import ErrorFeedback, ThreeLC, TopK
 from laconic.core.bucket import one_tensor
-from laconic.core.errors import PlanError
+from laconic.core.errors import PayloadError, PlanError
 from tests.laws.world import World
 from tests.zoo import noise
 
@@ -37,8 +37,25 @@ def test_what_was_rounded_away_is_said_later():
     assert said[1] == pytest.approx([1.0, 1.0])  # 0.8 rounds up
 
 
-def test_five_elements_to_a_byte():
+def test_five_elements_to_a_byte_and_zeros_in_a_row_to_less():
     assert ThreeLC().payload_bits(one_tensor(1000)) == 1600 + 32
+    x = torch.zeros(1000)
+    x[500] = 1.0
+    world = World(ThreeLC(), 2, "gather", one_tensor(1000))
+    assert torch.equal(world.exchange([x, x.clone()])[0].mean, x)
+    # Its length, the header, M; 100 bytes of zeros, one of values, 99 of zeros: 8, 1 and 8 bytes.
+    assert world.links[0].sent_bytes == 8 + 24 + 4 + 8 + 1 + 8
+
+
+def test_a_message_that_unfolds_to_another_length_is_refused():
+    scale = torch.ones(1)
+    with pytest.raises(PayloadError, match="unfolds to 14 bytes"):
+        ThreeLC().decode((scale, torch.tensor([255], dtype=torch.uint8)), 10, 1, None)
+
+
+def test_behind_a_selection_its_size_would_not_be_known():
+    with pytest.raises(PlanError, match="known size"):
+        TopK(0.1) | ThreeLC()
 
 
 @pytest.mark.parametrize("s", [0.9, 2.0])

@@ -86,6 +86,29 @@ def test_a_bucket_may_be_cut_at_the_declared_grain(entry: Entry):
     check_grain(entry.compressor)
 
 
+@over_the_zoo
+def test_a_law_is_waived_only_by_those_that_break_it(entry: Entry):
+    traits = entry.compressor.traits(BUCKET)
+    world = World(entry.compressor, 3, "gather")
+    if not traits.mean:
+        out = world.exchange(world.inputs())
+        assert not torch.stack([o.sent for o in out]).mean(0).allclose(out[0].mean)
+    if not traits.zero:
+        assert World(entry.compressor, 1).exchange([torch.zeros(BUCKET.numel)])[0].mean.any()
+    if traits.leaks:
+        states = _lost(entry.compressor)
+        assert states > 1e-3, f"{entry.compressor}: says that its memory leaks, but nothing is missing"
+
+
+def _lost(compressor: AbstractCompressor) -> float:
+    """How far sent and remembered are from what came in."""
+    world, came, sent = World(compressor, 1, "gather"), torch.zeros(BUCKET.numel), torch.zeros(BUCKET.numel)
+    for step in range(4):
+        (x,) = world.inputs(step)
+        came, sent = came + x, sent + world.exchange([x], step)[0].sent
+    return float((sent + world.states[0].residual - came).abs().max())
+
+
 def test_a_cast_may_be_cut_anywhere():
     assert Fp16().traits(VECTOR).grain is Grain.ELEMENT
     check_grain(Fp16())
