@@ -17,20 +17,34 @@ PAPERS: dict[str, str] = {
     "2021",
     "basu2019qsparse": "Basu, Data, Karakus, Diggavi. Qsparse-local-SGD: Distributed SGD with Quantization, "
     "Sparsification, and Local Computations. NeurIPS 2019. arXiv:1906.02367",
+    "bernstein2018signsgd": "Bernstein, Wang, Azizzadenesheli, Anandkumar. signSGD: Compressed Optimisation for "
+    "Non-Convex Problems. ICML 2018. arXiv:1802.04434",
+    "bernstein2019majority": "Bernstein, Zhao, Azizzadenesheli, Anandkumar. signSGD with Majority Vote is "
+    "Communication Efficient and Fault Tolerant. ICLR 2019. arXiv:1810.05291",
     "chen2018adacomp": "Chen, Choi, Brand, Agrawal, Zhang, Gopalakrishnan. AdaComp: Adaptive Residual Gradient "
     "Compression for Data-Parallel Distributed Training. AAAI 2018. arXiv:1712.02679",
     "cho2019gradzip": "Cho, Muthusamy, Nemanich, Puri. GradZip: Gradient Compression using Alternating Matrix "
     "Factorization for Large-scale Deep Learning. Systems for ML workshop at NeurIPS 2019",
+    "dettmers2016approximations": "Dettmers. 8-Bit Approximations for Parallelism in Deep Learning. ICLR 2016. "
+    "arXiv:1511.04561",
     "dryden2016communication": "Dryden, Jacobs, Moon, Van Essen. Communication Quantization for Data-Parallel "
     "Training of Deep Neural Networks. MLHPC 2016",
     "dutta2020discrepancy": "Dutta et al. On the Discrepancy between the Theoretical Analysis and Practical "
     "Implementations of Compressed Communication for Distributed Deep Learning. AAAI 2020. arXiv:1911.08250",
+    "faghri2020adaptive": "Faghri, Tabrizian, Markov, Alistarh, Roy, Ramezani-Kebrya. Adaptive Gradient Quantization "
+    "for Data-Parallel SGD. NeurIPS 2020. arXiv:2010.12460",
     "fang2019redsync": "Fang, Fu, Yang, Hsieh. RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
     "Learning Training System. JPDC 2019. arXiv:1808.04357",
     "fei2021efficient": "Fei, Ho, Sahu, Canini, Sapio. Efficient Sparse Collective Communication and its Application "
     "to Accelerate Distributed Deep Learning. SIGCOMM 2021",
+    "gan2022bagua": "Gan et al. BAGUA: Scaling up Distributed Learning with System Relaxations. VLDB 2022. "
+    "arXiv:2107.01499",
+    "horvath2022natural": "Horvath, Ho, Horvath, Sahu, Canini, Richtarik. Natural Compression for Distributed Deep "
+    "Learning. MSML 2022. arXiv:1905.10988",
     "ivkin2019communication": "Ivkin, Rothchild, Ullah, Braverman, Stoica, Arora. Communication-efficient Distributed "
     "SGD with Sketching. NeurIPS 2019. arXiv:1903.04488",
+    "jiang2018sketchml": "Jiang, Fu, Yang, Cui. SketchML: Accelerating Distributed Machine Learning with Data "
+    "Sketches. SIGMOD 2018",
     "karimireddy2019error": "Karimireddy, Rebjock, Stich, Jaggi. Error Feedback Fixes SignSGD and other Gradient "
     "Compression Schemes. ICML 2019. arXiv:1901.09847",
     "konecny2016federated": "Konečný, McMahan, Yu, Richtárik, Suresh, Bacon. Federated Learning: Strategies for "
@@ -39,15 +53,22 @@ PAPERS: dict[str, str] = {
     "arXiv:2006.15704",
     "li2022near": "Li, Hoefler. Near-Optimal Sparse Allreduce for Distributed Deep Learning. PPoPP 2022. "
     "arXiv:2201.07598",
+    "lim2019threelc": "Lim, Andersen, Kaminsky. 3LC: Lightweight and Effective Traffic Compression for Distributed "
+    "Machine Learning. MLSys 2019. arXiv:1802.07389",
     "lin2018deep": "Lin, Han, Mao, Wang, Dally. Deep Gradient Compression: Reducing the Communication Bandwidth for "
     "Distributed Training. ICLR 2018. arXiv:1712.01887",
     "markov2022cgx": "Markov, Ramezani-Kebrya, Alistarh. CGX: Adaptive System Support for Communication-Efficient "
     "Deep Learning. Middleware 2022. arXiv:2111.08617",
+    "micikevicius2022fp8": "Micikevicius et al. FP8 Formats for Deep Learning. 2022. arXiv:2209.05433",
+    "mishchenko2019diana": "Mishchenko, Gorbunov, Takac, Richtarik. Distributed Learning with Compressed Gradient "
+    "Differences. 2019. arXiv:1901.09269",
     "mishchenko2020ninetynine": "Mishchenko, Hanzely, Richtárik. 99% of Worker-Master Communication in Distributed "
     "Optimization Is Not Needed. UAI 2020. arXiv:1901.09437",
     "patarasuk2009bandwidth": "Patarasuk, Yuan. Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations. "
     "JPDC 2009",
     "peng2024demo": "Peng, Quesnelle, Kingma. DeMo: Decoupled Momentum Optimization. 2024. arXiv:2411.19870",
+    "ramezani2021nuqsgd": "Ramezani-Kebrya, Faghri, Markov, Aksenov, Alistarh, Roy. NUQSGD: Provably "
+    "Communication-Efficient Data-Parallel SGD via Nonuniform Quantization. JMLR 2021. arXiv:1908.06077",
     "renggli2019sparcml": "Renggli, Ashkboos, Aghagolzadeh, Alistarh, Hoefler. SparCML: High-Performance Sparse "
     "Communication for Machine Learning. SC 2019. arXiv:1802.08021",
     "richtarik2021ef21": "Richtarik, Sokolov, Fatkhullin. EF21: A New, Simpler, Theoretically Better, and Practically "
@@ -60,6 +81,8 @@ PAPERS: dict[str, str] = {
     "from Non-IID Data. TNNLS 2019. arXiv:1903.02891",
     "sattler2019sparse": "Sattler, Wiedemann, Müller, Samek. Sparse Binary Compression: Towards Distributed Deep "
     "Learning with Minimal Communication. IJCNN 2019. arXiv:1805.08768",
+    "seide2014onebit": "Seide, Fu, Droppo, Li, Yu. 1-Bit Stochastic Gradient Descent and its Application to "
+    "Data-Parallel Distributed Training of Speech DNNs. Interspeech 2014",
     "shi2019distributed": "Shi, Wang, Zhao, Tang, Wang, Huang, Chu. A Distributed Synchronous SGD Algorithm with "
     "Global Top-k Sparsification for Low Bandwidth Networks. ICDCS 2019. arXiv:1901.04359",
     "shi2019understanding": "Shi, Chu, Cheung, See. Understanding Top-k Sparsification in Distributed Deep Learning. "
@@ -72,21 +95,40 @@ PAPERS: dict[str, str] = {
     "stich2019local": "Stich. Local SGD Converges Fast and Communicates Little. ICLR 2019. arXiv:1805.09767",
     "strom2015scalable": "Strom. Scalable Distributed DNN Training Using Commodity GPU Cloud Computing. Interspeech "
     "2015",
+    "sun2019laq": "Sun, Chen, Giannakis, Yang. Communication-Efficient Distributed Learning via Lazily Aggregated "
+    "Quantized Gradients. NeurIPS 2019. arXiv:1909.07588",
+    "suresh2017mean": "Suresh, Yu, Kumar, McMahan. Distributed Mean Estimation with Limited Communication. ICML 2017. "
+    "arXiv:1611.00429",
     "tang2019doublesqueeze": "Tang, Yu, Lian, Zhang, Liu. DoubleSqueeze: Parallel Stochastic Gradient Descent with "
     "Double-pass Error-Compensated Compression. ICML 2019. arXiv:1905.05957",
     "tsuzuku2018variance": "Tsuzuku, Imachi, Akiba. Variance-based Gradient Compression for Efficient Distributed "
     "Deep Learning. ICLR workshop 2018. arXiv:1802.06058",
     "valiant1990bridging": "Valiant. A Bridging Model for Parallel Computation. CACM 1990",
+    "vargaftik2021drive": "Vargaftik, Ben-Basat, Portnoy, Mendelson, Ben-Itzhak, Mitzenmacher. DRIVE: One-bit "
+    "Distributed Mean Estimation. NeurIPS 2021. arXiv:2105.08339",
+    "vargaftik2022eden": "Vargaftik, Ben-Basat, Portnoy, Mendelson, Ben-Itzhak, Mitzenmacher. EDEN: "
+    "Communication-Efficient and Robust Distributed Mean Estimation for Federated Learning. ICML 2022. "
+    "arXiv:2108.08842",
     "vogels2019powersgd": "Vogels, Karimireddy, Jaggi. PowerSGD: Practical Low-Rank Gradient Compression for "
     "Distributed Optimization. NeurIPS 2019. arXiv:1905.13727",
     "wang2018atomo": "Wang, Sievert, Charles, Liu, Wright, Papailiopoulos. ATOMO: Communication-efficient Learning "
     "via Atomic Sparsification. NeurIPS 2018. arXiv:1806.04090",
     "wangni2018gradient": "Wangni, Wang, Liu, Zhang. Gradient Sparsification for Communication-Efficient Distributed "
     "Optimization. NeurIPS 2018. arXiv:1710.09854",
+    "wen2017terngrad": "Wen, Xu, Yan, Wu, Wang, Chen, Li. TernGrad: Ternary Gradients to Reduce Communication in "
+    "Distributed Deep Learning. NeurIPS 2017. arXiv:1705.07878",
+    "wu2018ecq": "Wu, Huang, Huang, Zhang. Error Compensated Quantized SGD and its Applications to Large-Scale "
+    "Distributed Optimization. ICML 2018. arXiv:1806.08054",
     "wu2018error": "Wu, Huang, Huang, Zhang. Error Compensated Quantized SGD and its Applications to Large-scale "
     "Distributed Optimization. ICML 2018. arXiv:1806.08054",
+    "xin2023global": "Xin, Canini, Richtarik, Horvath. Global-QSGD: Practical Floatless Quantization for Distributed "
+    "Learning with Theoretical Guarantees. 2023. arXiv:2305.18627",
+    "yan2021dqsgd": "Yan, Huang, Lan, Song. DQ-SGD: Dynamic Quantization in SGD for Communication-Efficient "
+    "Distributed Learning. 2021. arXiv:2107.14575",
     "yu2018gradiveq": "Yu et al. GradiVeQ: Vector Quantization for Bandwidth-Efficient Gradient Aggregation in "
     "Distributed CNN Training. NeurIPS 2018. arXiv:1811.03617",
+    "yu2019double": "Yu, Wu, Huang. Double Quantization for Communication-Efficient Distributed Optimization. NeurIPS "
+    "2019. arXiv:1805.10111",
     "zhang2017poseidon": "Zhang et al. Poseidon: An Efficient Communication Architecture for Distributed Deep "
     "Learning on GPU Clusters. USENIX ATC 2017. arXiv:1706.03292",
     "zhao2019global": "Zhao, Xie, Gao, Li. Global Momentum Compression for Sparse Communication in Distributed "

@@ -13,13 +13,19 @@ import torch
 from torch import Tensor
 
 from laconic.compress import (
+    ALQ,
+    AMQ,
     CGX,
     DCT,
     DGC,
+    DQSGD,
+    ECQ,
     EF21,
     GMC,
     IBCD,
     LAGS,
+    LAQ,
+    NUQSGD,
     QSGD,
     SBC,
     STC,
@@ -27,6 +33,7 @@ from laconic.compress import (
     AbstractCompressor,
     Accordion,
     AdaComp,
+    AsyLPG,
     Atomo,
     Bernoulli,
     Bf16,
@@ -35,42 +42,65 @@ from laconic.compress import (
     ByTensor,
     Clipped,
     DenseFirst,
+    Diana,
     DistEF,
+    Dithering,
     DoubleSqueeze,
+    Drive,
+    Eden,
     EFDecay,
+    EightBit,
     ErrorFeedback,
     Filtered,
+    Fp8,
     Fp16,
     GaussianK,
+    GlobalQSGD,
     GradDrop,
     GradiVeQ,
     GradZip,
     GTopK,
     HiTopK,
     Identity,
+    KLevel,
+    Levels,
+    Majority,
+    MinMax,
     Momentum,
     MSTopK,
+    Natural,
     OkTopk,
     OmniReduce,
+    OneBit,
     OwnMask,
     PowerSGD,
     Proportion,
+    Quantile,
     RandomBlock,
     RandomK,
     RandomMask,
     RedSync,
+    Rotated,
     Selective,
     SIDCo,
     Sign,
+    SignSGD,
+    Signum,
     Sketch,
     SparCML,
     SparseLoCo,
+    Strom,
+    TernGrad,
+    ThreeLC,
     Threshold,
     TopK,
     Wangni,
     Warmup,
 )
 from laconic.compress.base import kept
+from laconic.compress.dithering import powers_of_two
+from laconic.compress.eightbit import table
+from laconic.compress.levels import signed
 from laconic.compress.one_shot import chunks
 from laconic.compress.split import AbstractSplit, merged
 from laconic.core import rng
@@ -174,6 +204,53 @@ def spikes(block: int, height: float = 2.0) -> Exact:
 def level(spec: BucketSpec, cut: Cut) -> Tensor:
     """Every element of one magnitude."""
     return 0.5 * _signs(spec.numel, 4)
+
+
+def coded(numbers: Tensor | tuple[float, ...], block: int, scale: float = 2.0) -> Exact:
+    """Entries of a table, times the scale of the block, which stands in it as +1."""
+    entries = torch.as_tensor(numbers)
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        u = rng.Stream(8).uniform(spec.numel)
+        x = entries[(u * len(entries)).to(torch.int64)]
+        x[::block] = 1.0
+        return scale * x
+
+    return build
+
+
+def even(top: int, block: int) -> Exact:
+    """Whole numbers from -2 to top - 2, both ends in every block."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        x = (rng.Stream(9).uniform(spec.numel) * (top + 1)).floor()
+        x[::block], x[1::block] = 0, top
+        return x - 2
+
+    return build
+
+
+def powers(spec: BucketSpec, cut: Cut) -> Tensor:
+    return _signs(spec.numel, 12) * 2.0 ** (noise(spec.numel, 13) * 5).round()
+
+
+def two_values(spec: BucketSpec, cut: Cut) -> Tensor:
+    return torch.where(_signs(spec.numel, 14) > 0, 3.0, -1.0)
+
+
+def signs(spec: BucketSpec, cut: Cut) -> Tensor:
+    return _signs(spec.numel, 15)
+
+
+def odd(top: int) -> Exact:
+    """Odd whole numbers from -top to top, the last of them among them."""
+
+    def build(spec: BucketSpec, cut: Cut) -> Tensor:
+        x = (rng.Stream(16).uniform(spec.numel) * (top + 1)).floor() * 2 - top
+        x[:1] = top
+        return x
+
+    return build
 
 
 def sparse(ratio: float, value: Callable[[int], Tensor] = noise) -> Exact:
@@ -347,6 +424,53 @@ ZOO: tuple[Entry, ...] = (
     Entry(QSGD(8, block=2048, norm="l2"), spikes(4096)),
     Entry(Sign(), level),
     Entry(Sign(block=8), level),
+    Entry(Fp8(), coded(tuple(k / 448 for k in (*range(-16, 17), 448)), 1024, 448.0)),
+    Entry(Fp8("e5m2", block=64), coded(tuple(k / 57344 for k in (*range(-8, 9), 57344)), 64, 57344.0)),
+    Entry(EightBit(), coded(table("dynamic"), 2048)),
+    Entry(EightBit("linear", block=64), coded(table("linear"), 64)),
+    Entry(EightBit("float", block=64), coded(table("float"), 64)),
+    Entry(MinMax(), even(255, 512)),
+    Entry(MinMax(1, block=64), even(1, 64)),
+    Entry(KLevel(), even(15, 512)),
+    Entry(KLevel(5, block=64), even(4, 64)),
+    Entry(Rotated(), nothing),
+    Entry(Rotated(8, block=64), nothing),
+    Entry(Natural(), powers, top=1.5e38),
+    Entry(Dithering(), coded(signed(powers_of_two(7)), 256)),
+    Entry(Dithering(3, block=64, norm="l2"), spikes(64)),
+    Entry(NUQSGD(block=64), spikes(64)),
+    Entry(Levels(), coded((-1, -0.4, -0.15, -0.05, 0, 0.05, 0.15, 0.4, 1), 256)),
+    Entry(Levels("0.125 0.25 0.5 1", block=64), coded((-0.25, -0.125, 0.125, 0.25, 0.5), 64)),
+    Entry(GlobalQSGD(), grid(4, 256)),
+    Entry(GlobalQSGD(8, block=50), grid(8, 50)),
+    Entry(TernGrad(), level),
+    Entry(TernGrad(clip=0), level),
+    Entry(ThreeLC(), coded((-1, 0, 1), 1024)),
+    Entry(ThreeLC(1.5, block=64), nothing),
+    Entry(Quantile(), level),
+    Entry(Quantile(3), level),
+    Entry(OneBit(), two_values),
+    Entry(OneBit(block=64), two_values),
+    Entry(SignSGD(), signs),
+    Entry(SignSGD("zero"), signs),
+    Entry(Majority(), signs),
+    Entry(Majority("zero"), signs),
+    Entry(Signum(), signs),
+    Entry(Drive(block=64), spikes(64), _PRODUCT),
+    Entry(Eden(block=64), spikes(64), _PRODUCT),
+    Entry(ALQ(4, block=64, refresh=2), spikes(64)),
+    Entry(ALQ(3, block=64, norm="max"), coded(signed(powers_of_two(3)), 64)),
+    Entry(AMQ(3, block=64, refresh=2, norm="max"), coded((-0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1), 64)),
+    Entry(DQSGD(total=4, scale=0.1), nothing),
+    Entry(AsyLPG(), grid(2, 256)),
+    Entry(ECQ(), grid(4, 256)),
+    Entry(ECQ(QSGD(6), alpha=0.5, beta=1), grid(6, 256)),
+    Entry(Diana(), grid(4, 256)),
+    Entry(Diana(RandomK(0.6)), nothing),
+    Entry(LAQ(), odd(15)),
+    Entry(LAQ(8, patience=0), odd(255)),
+    Entry(Strom(1), nothing),
+    Entry(Strom(0.5, unit="absolute"), nothing),
     Entry(PowerSGD(1), low_rank(1), _PRODUCT, top=_MATRIX_TOP),
     Entry(PowerSGD(4), low_rank(4), _PRODUCT, top=_MATRIX_TOP),
     Entry(PowerSGD(64), anything),
@@ -365,6 +489,22 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(QSGD(4)), grid(4, 256)),
     Entry(ErrorFeedback(QSGD(8, block=64)), grid(8, 64)),
     Entry(ErrorFeedback(QSGD(4, block=512, norm="l2")), nothing),
+    Entry(ErrorFeedback(Fp8()), coded(tuple(k / 448 for k in (*range(-16, 17), 448)), 1024, 448.0)),
+    Entry(ErrorFeedback(EightBit()), coded(table("dynamic"), 2048)),
+    Entry(ErrorFeedback(MinMax()), even(255, 512)),
+    Entry(ErrorFeedback(KLevel(32, block=64)), even(31, 64)),
+    Entry(ErrorFeedback(Rotated()), nothing),
+    Entry(ErrorFeedback(Natural()), powers, top=1.5e38),
+    Entry(ErrorFeedback(Dithering()), coded(signed(powers_of_two(7)), 256)),
+    Entry(ErrorFeedback(NUQSGD(block=64)), spikes(64)),
+    Entry(ErrorFeedback(Levels()), coded((-1, -0.4, -0.15, -0.05, 0, 0.05, 0.15, 0.4, 1), 256)),
+    Entry(ErrorFeedback(ThreeLC()), coded((-1, 0, 1), 1024)),
+    Entry(ErrorFeedback(Quantile()), level),
+    Entry(ErrorFeedback(OneBit()), two_values),
+    Entry(ErrorFeedback(Drive(block=64, scale="mse")), spikes(64), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(Eden(block=64, scale="mse")), spikes(64), _PRODUCT, top=_MATRIX_TOP),
+    Entry(ErrorFeedback(DQSGD(total=4, scale=0.1)), nothing),
+    Entry(ErrorFeedback(AsyLPG()), grid(2, 256)),
     Entry(ErrorFeedback(RandomK(0.1)), drawn(0.1)),
     Entry(ErrorFeedback(RandomK(0.8)), nothing),
     Entry(ErrorFeedback(PowerSGD(1)), low_rank(1), _PRODUCT, top=_MATRIX_TOP),

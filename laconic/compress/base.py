@@ -54,6 +54,7 @@ class Traits:
     remembers  keeps an error memory
     leaks      forgets a share of what it remembers, on purpose
     mean       what comes back is the mean of what was sent (a majority vote is not)
+    zero       zeros come back as zeros (where sgn(0) = +1 they do not)
     size       what `payload_bits` is: exact, at most, or expected; not exact costs a round that says lengths
     """
 
@@ -66,13 +67,19 @@ class Traits:
     remembers: bool = False
     leaks: bool = False
     mean: bool = True
+    zero: bool = True
     size: Size = Size.EXACT
 
     def to_dict(self) -> dict[str, object]:
         """Rare traits only where they differ from the usual."""
-        rare = ("leaks", "mean")
+        rare = ("leaks", "mean", "zero")
         told = [f for f in fields(self) if f.name not in rare or getattr(self, f.name) != f.default]
         return {f.name: getattr(self, f.name) for f in told} | {"grain": self.grain.value, "size": self.size.value}
+
+    @property
+    def by_chance(self) -> bool:
+        """Does the same input give different messages?"""
+        return self.unbiased and self.omega != 0.0
 
     @property
     def contraction(self) -> float | None:

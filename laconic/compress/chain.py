@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import (
+    NOMINAL,
     AbstractCodec,
     AbstractCompressor,
     AbstractSelector,
@@ -58,6 +59,16 @@ class Chain(AbstractOneShot):
             raise PlanError(
                 f"{self.first} | {self.then}: the right side of '|' writes values; "
                 f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."
+            )
+        traits = self.then.traits(NOMINAL)
+        if traits.size is not Size.EXACT and not traits.remembers:
+            raise PlanError(f"{self.first} | {self.then}: the right side of '|' must write values in a known size.")
+        if not traits.mean:
+            raise PlanError(f"{self.first} | {self.then}: ranks that chose different elements cannot vote on them.")
+        if traits.remembers:
+            raise PlanError(
+                f"{self.first} | {self.then}: {self.then} remembers every element, but would see other ones in "
+                f"every step. Use for example ef({self.first} | qsgd(bits=4))."
             )
 
     def __str__(self) -> str:

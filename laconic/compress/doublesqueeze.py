@@ -20,10 +20,10 @@ from torch import Tensor
 from laconic.compress.base import AbstractCompressor, Traits
 from laconic.compress.error_feedback import ErrorFeedback
 from laconic.compress.memory import AbstractMemory
+from laconic.compress.routed import seat_on, turn_on
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Seat, Turn
-from laconic.topology import AllReduce
+from laconic.core.exchange import Exchanged, Route, Seat, Turn
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,7 @@ class DoubleSqueeze(AbstractMemory):
         return replace(claims, rounds=2 * claims.rounds, mean=False)  # what an owner says again is not the mean itself
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
-        return self.core.init(spec, _dealing(seat))
+        return self.core.init(spec, seat_on(Route.DEAL, seat))
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        return await self.core.exchange(x, state, spec, replace(turn, seat=_dealing(turn.seat)))
-
-
-def _dealing(seat: Seat) -> Seat:
-    return replace(seat, router=AllReduce("deal"))
+        return await self.core.exchange(x, state, spec, turn_on(Route.DEAL, turn))

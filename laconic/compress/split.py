@@ -74,6 +74,7 @@ def joined(of: Sequence[Traits]) -> Traits:
         remembers=any(t.remembers for t in of),
         leaks=any(t.leaks for t in of),
         mean=all(t.mean for t in of),
+        zero=all(t.zero for t in of),
         size=vaguest(t.size for t in of),
     )
 

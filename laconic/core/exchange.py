@@ -49,7 +49,21 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """Add this, elementwise, over everyone I talk to: integers, and what I have divided myself."""
+    """Add this, elementwise, over everyone I talk to: integers, and what I have divided myself.
+
+    Who asks makes sure that a sum of integers fits its type: a backend wraps round in silence.
+    """
+
+    tensor: Tensor
+
+    def __await__(self) -> Generator[Request, Any, Tensor]:
+        answer: Tensor = yield self
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Max:
+    """The largest of everyone's, elementwise."""
 
     tensor: Tensor
 
@@ -117,7 +131,7 @@ class Together:
         return answer
 
 
-Request = Mean | Sum | Gather | Deal | Swap | Together
+Request = Mean | Sum | Max | Gather | Deal | Swap | Together
 
 
 async def gather_ragged(message: Tensor, most: int) -> list[Tensor]:

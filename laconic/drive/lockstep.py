@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Request, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Request, Sum, Swap, Together
 from laconic.net.link import Link
 
 
@@ -43,10 +43,8 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
     assert len(kinds) == 1, f"ranks ask for different things: {[type(a).__name__ for a in asks]}"
     n = len(asks)
     match asks[0]:
-        case Mean():
-            return _sum([a.tensor for a in asks], 1.0 / n, links)
-        case Sum():
-            return _sum([a.tensor for a in asks], 1, links)
+        case Mean() | Sum() | Max():
+            return _reduced(asks, links)
         case Gather():
             length = max(a.message.numel() for a in asks)
             for link in links:
@@ -75,13 +73,19 @@ def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[
     return [m.clone() for m in messages]
 
 
-def _sum(tensors: list[Tensor], weight: float, links: Sequence[Link]) -> list[Tensor]:
-    n = len(tensors)
+def _reduced(asks: Sequence[Mean | Sum | Max], links: Sequence[Link]) -> list[Tensor]:
+    n, tensors = len(asks), [a.tensor for a in asks]
     sizes = {tuple(t.shape) for t in tensors}
     assert len(sizes) == 1, f"ranks add up tensors of different shapes: {sizes}"
-    total = torch.zeros_like(tensors[0])
+    total = tensors[0].clone() if isinstance(asks[0], Max) else torch.zeros_like(tensors[0])
     for t in tensors:
-        total += t * weight
+        match asks[0]:
+            case Mean():
+                total += t * (1.0 / n)
+            case Sum():
+                total += t
+            case Max():
+                total = torch.maximum(total, t)
     for link in links:
         link.all_reduce(total.nbytes, n)
     return [t.copy_(total) for t in tensors]  # in place, as torch.distributed does: they were given away

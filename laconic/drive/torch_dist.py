@@ -20,13 +20,13 @@ from torch import Tensor
 
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import LaconicError, MismatchError, PeerError
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Mean, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Sum, Swap, Together
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.net.link import Link
 
 _LOOK_UP = timedelta(seconds=1)
-_KINDS = (Mean, Sum, Gather, Deal, Swap, Together)
+_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together)
 
 
 @dataclass
@@ -119,10 +119,8 @@ class TorchDist:
 
     def _issue(self, ask: Any) -> tuple[list[Any], Callable[[], Any]]:
         match ask:
-            case Mean(tensor=t):
-                return self._sum(t.contiguous().mul_(1.0 / self.world))  # before: half precision must not overflow
-            case Sum(tensor=t):
-                return self._sum(t.contiguous())
+            case Mean() | Sum() | Max():
+                return self._reduce(ask)
             case Gather(message=m, lengths=lengths):
                 return self._gather(m, lengths or (m.numel(),) * self.world)
             case Deal(messages=messages, lengths=lengths):
@@ -135,11 +133,15 @@ class TorchDist:
             case other:
                 raise TypeError(f"{type(other).__name__} is not a request.")
 
-    def _sum(self, t: Tensor) -> tuple[list[Any], Callable[[], Tensor]]:
+    def _reduce(self, ask: Mean | Sum | Max) -> tuple[list[Any], Callable[[], Tensor]]:
+        t = ask.tensor.contiguous()
         if t.numel() == 0:
             return [], lambda: t
+        if isinstance(ask, Mean):
+            t.mul_(1.0 / self.world)  # before the sum: half precision must not overflow on the way
+        op = dist.ReduceOp.MAX if isinstance(ask, Max) else dist.ReduceOp.SUM
         self.link.all_reduce(t.nbytes, self.world)
-        return [dist.all_reduce(t, group=self.group, async_op=True)], lambda: t
+        return [dist.all_reduce(t, op, group=self.group, async_op=True)], lambda: t
 
     def _gather(self, m: Tensor, lengths: tuple[int, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
         longest = max(lengths)
@@ -205,7 +207,7 @@ class _Named:
 
 def _nbytes(ask: Any) -> int:
     match ask:
-        case Mean(tensor=t) | Sum(tensor=t):
+        case Mean(tensor=t) | Sum(tensor=t) | Max(tensor=t):
             return t.nbytes
         case Deal():
             return 0  # chunks differ by rank

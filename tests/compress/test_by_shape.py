@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from laconic.compress import ByShape, ErrorFeedback, Fp16, Identity, PowerSGD, Sign, TopK
+from laconic.compress import ByShape, ErrorFeedback, Fp16, Identity, Majority, PowerSGD, Sign, TopK
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Together
 from laconic.core.rng import shared
@@ -65,3 +65,9 @@ def test_a_memory_around_it_covers_both():
     kept = x.clone()
     kept[[8, 10]] = 0  # the largest of a, b is 9 (at 8); the largest of w, v is 11
     assert torch.equal(world.states[0].residual, kept)
+
+
+def test_what_one_half_waives_the_whole_waives():
+    traits = ByShape(Majority()).traits(SPEC)
+    assert not traits.mean
+    assert not traits.zero

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from laconic.compress import QSGD, STC, Chain, Fp16, RandomK, Sign, TopK
+from laconic.compress import QSGD, STC, Chain, Fp16, Majority, RandomK, Sign, TopK
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.exchange import Seat, Turn
@@ -64,3 +64,8 @@ def test_an_index_damaged_on_the_way_is_noticed():
     request.message[HEADER_BYTES + 3] = 0x7F  # the high byte of the first index
     with pytest.raises(PayloadError, match="names elements"):
         program.send([request.message])
+
+
+def test_a_vote_cannot_write_values_of_different_elements():
+    with pytest.raises(PlanError, match="cannot vote"):
+        TopK(0.1) | Majority()

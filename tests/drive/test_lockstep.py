@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from laconic.core.errors import PayloadError
-from laconic.core.exchange import Deal, Exchange, Gather, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
+from laconic.core.exchange import Deal, Exchange, Gather, Max, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
 from laconic.drive.lockstep import lockstep
 from laconic.net.link import Link
 
@@ -36,6 +36,13 @@ def test_a_sum_of_integers_is_exact():
         return (await Sum(torch.tensor([2**30 + rank, -1]))).tolist()
 
     assert run(3, program) == [[3 * 2**30 + 3, -3]] * 3
+
+
+def test_the_largest_of_everyones():
+    async def program(rank: int) -> list[float]:
+        return (await Max(torch.tensor([float(rank), -float(rank), 7.0]))).tolist()
+
+    assert run(3, program) == [[2.0, 0.0, 7.0]] * 3
 
 
 def test_what_is_averaged_was_given_away():

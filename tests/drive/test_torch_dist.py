@@ -14,7 +14,7 @@ from torch import Tensor
 
 from laconic.core.clock import ManualClock
 from laconic.core.errors import MismatchError, PeerError
-from laconic.core.exchange import Deal, Gather, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
+from laconic.core.exchange import Deal, Gather, Max, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
@@ -71,8 +71,9 @@ def test_every_request_is_answered(debug: bool):
         assert sent == (11 + 3 + 5) + 2 * (2 + 2 + 1) + (6 - (rank + 1)) + 2
 
 
-async def _summed(rank: int) -> list[int]:
-    return (await Sum(torch.tensor([2**40 + rank, -1]))).tolist()
+async def _summed(rank: int) -> list[float]:
+    summed = await Sum(torch.tensor([2**40 + rank, -1]))
+    return summed.tolist() + (await Max(torch.tensor([float(rank), -float(rank)]))).tolist()
 
 
 def _sums(rank: int, world: int) -> Any:
@@ -81,8 +82,8 @@ def _sums(rank: int, world: int) -> Any:
     return d.finish()[0], d.link.sent_bytes
 
 
-def test_a_sum_of_integers_is_exact_and_counted():
-    assert results(3, _sums) == [([3 * 2**40 + 3, -3], all_reduce_bytes(16, 3))] * 3
+def test_sums_of_integers_are_exact_largest_are_largest_and_both_are_counted():
+    assert results(3, _sums) == [([3 * 2**40 + 3, -3, 2.0, 0.0], all_reduce_bytes(16, 3) + all_reduce_bytes(8, 3))] * 3
 
 
 async def _ragged(rank: int, world: int) -> Any:

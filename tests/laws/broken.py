@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress import QSGD, ErrorFeedback, Identity, RandomK, Sign, Threshold, TopK, Traits
+from laconic.compress import QSGD, AsyLPG, ErrorFeedback, Identity, RandomK, Sign, Threshold, TopK, Traits
 from laconic.compress.base import Draw, Grain, Size
 from laconic.compress.error_feedback import Memory
 from laconic.compress.one_shot import Owned, chunks
@@ -266,6 +266,14 @@ class ClaimsFewElements(Threshold):
 
     def most_bytes(self, numel: int) -> int:
         return 24 + 4 * numel
+
+
+@dataclass(frozen=True)
+class ClaimsFewBits(AsyLPG):
+    """Declares two bits and takes as many as it likes."""
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return self.codec(2).payload_bits(spec)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from laconic.compress import QSGD, AbstractCompressor
+from laconic.compress import QSGD, AbstractCompressor, GlobalQSGD, KLevel, Levels, Natural, Rotated, TernGrad
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.rng import Stream
 from tests.laws import broken
@@ -56,7 +56,7 @@ def families() -> Iterator[Family]:
 def draws(compressor: AbstractCompressor, family: Family) -> Tensor:
     """What a single rank sends for the same input in different steps, one a row."""
     out = []
-    chance = bool(compressor.traits(family.spec).omega)
+    chance = compressor.traits(family.spec).by_chance
     for step in range(DRAWS if chance else 25):
         world = World(compressor, 1, "gather", family.spec)  # a fresh memory every time
         out.append(world.exchange([family.x.clone()], step)[0].sent)
@@ -141,7 +141,18 @@ def check_noise_is_independent(compressor: AbstractCompressor) -> None:
 
 
 DEALT = [e for e in ZOO if not e.compressor.traits(SMALL).linear and not e.compressor.traits(SMALL).remembers]
-ROUNDED = [QSGD(2), QSGD(4, block=8), QSGD(8), QSGD(4, norm="l2")]
+ROUNDED = [
+    QSGD(2),
+    QSGD(4, block=8),
+    QSGD(8),
+    QSGD(4, norm="l2"),
+    KLevel(4),
+    Rotated(4, block=64),
+    Natural(),
+    Levels(),
+    GlobalQSGD(3),
+    TernGrad(clip=0),
+]
 
 
 @over_the_zoo

@@ -20,17 +20,25 @@ from laconic.compress import (
     CGX,
     DCT,
     LAGS,
+    LAQ,
     QSGD,
     AbstractCompressor,
     Atomo,
     ByTensor,
+    Diana,
     DoubleSqueeze,
-    ErrorFeedback,
     GradZip,
     GTopK,
     HiTopK,
+    Majority,
+    SignSGD,
+    Signum,
+    Strom,
 )
+from laconic.compress.adaptive_levels import AbstractAdaptiveLevels
+from laconic.compress.agreed_bits import AbstractAgreedBits
 from laconic.compress.base import Size
+from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.compress.matrices import as_matrix, shrinks
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse_allreduce import AbstractSparseAllReduce
@@ -45,40 +53,71 @@ from tests.zoo import BUCKET, Entry
 HEADER = 24
 
 
-def expected(  # noqa: C901  (one line a way to travel)
-    compressor: AbstractCompressor, spec: BucketSpec, size: int, rank: int, route: str
-) -> float:
+def expected(compressor: AbstractCompressor, spec: BucketSpec, size: int, rank: int, route: str) -> float:
     """What one rank should send, from the declaration alone."""
+    said, way = speaker(compressor, route)
+    match said:
+        case AbstractSplit():
+            return sum(expected(p.compressor, p.spec, size, rank, way) for p in said.pieces(spec) if p.spec.numel)
+        case LAGS():
+            return expected(said.at(spec, size), spec, size, rank, way)
+        case GradZip():
+            return _odd_step(said, spec, size)
+        case Atomo():
+            low, rest = said.pieces(spec)
+            gathered = (size - 1) * (HEADER + _bytes(said, low.spec)) if low.at else 0.0
+            return gathered + 2 * (size - 1) / size * 4 * rest.spec.numel
+        case GTopK():
+            return _swaps(size, rank) * (HEADER + _bytes(said, spec))
+        case HiTopK():
+            return _three_steps(said, spec, size, rank)
+        case DCT():
+            return (size - 1) * (HEADER + _bytes(said, spec))
+        case AbstractOneShot() if not isinstance(said, SignSGD) or way == "gather":
+            return _of_messages(said, spec, size, rank, way)
+        case _:
+            return 2 * (size - 1) / size * _summed(said, spec, size)
+
+
+def speaker(compressor: AbstractCompressor, route: str) -> tuple[AbstractCompressor, str]:
+    """Who writes the messages of a wrapper, and the way they take."""
     match compressor:
         case DoubleSqueeze():
-            return expected(compressor.inner, spec, size, rank, "deal")
-        case AbstractSplit():
-            return sum(
-                expected(p.compressor, p.spec, size, rank, route) for p in compressor.pieces(spec) if p.spec.numel
-            )
+            return speaker(compressor.inner, "deal")
+        case Diana():
+            return speaker(compressor.inner, "gather")
+        case LAQ() | Strom():
+            return compressor, "gather"
         case CGX():
-            return expected(ByTensor(QSGD(compressor.high)), spec, size, rank, route)
-        case LAGS():
-            return expected(compressor.at(spec, size), spec, size, rank, route)
-        case GradZip():
-            return _odd_step(compressor, spec, size)
-        case Atomo():
-            low, rest = compressor.pieces(spec)
-            gathered = (size - 1) * (HEADER + _bytes(compressor, low.spec)) if low.at else 0.0
-            return gathered + 2 * (size - 1) / size * 4 * rest.spec.numel
-        case AbstractOneShot() if route == "deal":
-            lengths = [HEADER + _bytes(compressor, one_tensor(n)) for n in _chunks(spec, size, compressor.align)]
-            return sum(lengths) - lengths[rank] + (size - 1) * max(lengths)
-        case GTopK():
-            return _swaps(size, rank) * (HEADER + _bytes(compressor, spec))
-        case HiTopK():
-            return _three_steps(compressor, spec, size, rank)
-        case AbstractOneShot() | DCT():
-            return (size - 1) * (HEADER + _bytes(compressor, spec))
+            return ByTensor(QSGD(compressor.high)), route
+        case AbstractAdaptiveLevels():
+            return compressor._codec(compressor.first()), route
+        case Signum():
+            return Majority(compressor.zero), route
+        case AbstractOneShot() | AbstractSplit() | AbstractSparseAllReduce():
+            return compressor, route
         case AbstractCompressor(parts=(inner, *_)):  # a wrapper, or two that take turns
-            return expected(inner, spec, size, rank, route)
+            return speaker(inner, route)
         case _:
-            return 2 * (size - 1) / size * _bytes(compressor, spec)
+            return compressor, route
+
+
+def _of_messages(compressor: AbstractOneShot, spec: BucketSpec, size: int, rank: int, route: str) -> float:
+    if route == "gather":
+        return (size - 1) * (HEADER + _bytes(compressor, spec))
+    lengths = [HEADER + _bytes(compressor, one_tensor(n)) for n in _chunks(spec, size, compressor.align)]
+    return sum(lengths) - lengths[rank] + (size - 1) * max(lengths)
+
+
+def _summed(compressor: AbstractCompressor, spec: BucketSpec, size: int) -> float:
+    """Whole numbers take more bits among more ranks."""
+    match compressor:
+        case AbstractIntegerSum():
+            return compressor.sum_bytes(spec, size)
+        case SignSGD():
+            return compressor.sum_bytes(spec.numel, size)
+        case _:
+            return _bytes(compressor, spec)
 
 
 def _swaps(size: int, rank: int) -> int:
@@ -173,10 +212,24 @@ def said_bytes(rounds: list[list[Request]], rank: int) -> int | None:
     return summed[0] if summed else None
 
 
+def check_agreed_sizes(compressor: AbstractCompressor) -> None:
+    """Ranks that agree on their number of bits first: 4 bytes more, and never more than declared."""
+    inner, _ = speaker(compressor, "")
+    if not isinstance(inner, AbstractAgreedBits):
+        return
+    world = World(compressor, 2, "gather")
+    for step in range(3):
+        before = world.links[0].sent_bytes
+        world.exchange(world.inputs(step), step)
+        sent = world.links[0].sent_bytes - before
+        most = 4 + HEADER + _bytes(inner, BUCKET)
+        assert 0 < sent <= most, f"{compressor}: declares at most {most:g} bytes, sent {sent}"
+
+
 def check_no_message_is_longer(compressor: AbstractCompressor) -> None:
     size_of = compressor.traits(BUCKET).size
-    if size_of is Size.EXACT:
-        return
+    if size_of is Size.EXACT or isinstance(speaker(compressor, "")[0], AbstractAgreedBits):
+        return  # see check_declared_is_counted and check_agreed_sizes
     excess: list[float] = []
     for step in range(40 if size_of is Size.EXPECTED else 3):
         for route in routes(compressor):
@@ -197,15 +250,24 @@ def check_no_message_is_longer(compressor: AbstractCompressor) -> None:
 
 def declared_bytes(compressor: AbstractCompressor, size: int, route: str) -> float:
     """What one rank may say of the bucket in one message, or in one a chunk."""
-    match compressor:
-        case ErrorFeedback():
-            return declared_bytes(compressor.inner, size, route)
-        case AbstractOneShot() if route == "deal":
-            return sum(_bytes(compressor, one_tensor(n)) for n in _chunks(BUCKET, size, compressor.align))
+    said, way = speaker(compressor, route)
+    match said:
+        case AbstractOneShot() if way == "deal":
+            return sum(_bytes(said, one_tensor(n)) for n in _chunks(BUCKET, size, said.align))
         case AbstractSparseAllReduce():
-            return _bytes(compressor, BUCKET) + size  # the bitmap of each chunk is rounded up to a byte
+            return _bytes(said, BUCKET) + size  # the bitmap of each chunk is rounded up to a byte
         case _:
-            return _bytes(compressor, BUCKET)
+            return _bytes(said, BUCKET)
+
+
+@over_the_zoo
+def test_sizes_that_ranks_agree_on_are_no_larger_than_declared(entry: Entry):
+    check_agreed_sizes(entry.compressor)
+
+
+def test_the_law_catches_more_bits_than_declared():
+    with pytest.raises(AssertionError, match="declares at most"):
+        check_agreed_sizes(broken.ClaimsFewBits(mu=1e-4))
 
 
 @over_the_zoo

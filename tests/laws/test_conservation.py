@@ -20,6 +20,7 @@ from torch import Tensor
 
 from laconic.compress import (
     CGX,
+    ECQ,
     LAGS,
     AbstractCompressor,
     Accordion,
@@ -28,8 +29,10 @@ from laconic.compress import (
     EFDecay,
     ErrorFeedback,
     RandomK,
+    Strom,
     TopK,
 )
+from laconic.compress.agreed_bits import AbstractAgreedBits
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.phased import AbstractPhased
 from laconic.compress.split import AbstractSplit, merged
@@ -66,7 +69,9 @@ def remembered(compressor: AbstractCompressor, state: Any, spec: BucketSpec) -> 
             return torch.full((spec.numel,), torch.nan, dtype=torch.float64)
 
 
-def owed(compressor: AbstractCompressor, states: Sequence[Any], spec: BucketSpec) -> Tensor:
+def owed(  # noqa: C901  (one line a kind of memory)
+    compressor: AbstractCompressor, states: Sequence[Any], spec: BucketSpec
+) -> Tensor:
     """What owners have averaged but not said yet, over the whole bucket."""
     match compressor:
         case ErrorFeedback():
@@ -88,7 +93,11 @@ def owed(compressor: AbstractCompressor, states: Sequence[Any], spec: BucketSpec
             return owed(compressor.inner, states, spec)
         case LAGS():
             return owed(compressor.at(spec, len(states)), states, spec)
-        case AbstractOneShot():
+        case ECQ():
+            return owed(compressor.inner, [s.inner for s in states], spec)
+        case Strom():
+            return torch.zeros(spec.numel, dtype=torch.float64)  # it has no owners
+        case AbstractOneShot() | AbstractAgreedBits():
             errors = torch.cat([s.error for s in states]).double()
             return errors if errors.numel() else torch.zeros(spec.numel, dtype=torch.float64)
         case _:

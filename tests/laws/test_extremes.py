@@ -58,7 +58,8 @@ def check_zeros_stay_zero(compressor: AbstractCompressor) -> None:
                 out = world.exchange([torch.zeros(spec.numel) for _ in range(3)], step)
                 for what, t in (("mean", out[0].mean), ("sent", out[0].sent)):
                     assert t.shape == (spec.numel,), f"{compressor}: {what} of {spec.shapes} is {t.shape}"
-                    assert not t.count_nonzero(), f"{compressor}: {what} of zeros is {t.unique()}"
+                    waived = not compressor.traits(spec).zero
+                    assert waived or not t.count_nonzero(), f"{compressor}: {what} of zeros is {t.unique()}"
 
 
 @over_the_zoo

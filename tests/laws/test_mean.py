@@ -2,7 +2,7 @@
 
 On the deal route an owner writes the mean a second time; what must hold there is in
 `test_bias_and_variance.py` (the second rounding obeys the declared bound) and in
-`test_conservation.py` (inside an error memory nothing is lost).
+`test_conservation.py` (inside an error memory nothing is lost). A majority vote waives the mean, and says so.
 """
 
 from __future__ import annotations

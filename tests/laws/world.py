@@ -19,6 +19,7 @@ from tests.zoo import BUCKET, SEED, ZOO, noise
 
 WORLDS = (1, 2, 3, 4, 8)
 LATE = 999_983  # a step after every warm-up, and no multiple of anything: claims are about such steps
+LATER = 1_000_003  # another such step
 
 over_the_zoo = pytest.mark.parametrize("entry", ZOO, ids=str)
 

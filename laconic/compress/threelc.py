@@ -1,0 +1,76 @@
+"""3LC: three values, five to a byte, runs of zeros cut short.
+
+    M = s max|x|,   q = nearest(x / M) in {-1, 0, 1},   C(x) = M q,   |C(x)_i - x_i| <= M/2,   1 <= s < 2
+
+    delta = s (2 - s) / (1 + (B-1) s^2/4)
+
+Lim, Andersen, Kaminsky, MLSys 2019, arXiv:1802.07389. Use `ef(threelc)`: both directions then have their memory, as in
+the paper. Five values are a number below 243, so a byte (1.6 bits each), and 2 to 14 bytes of nothing but zeros in a
+row become one byte, 243 .. 255: few elements come near the largest, so messages are usually far shorter than declared.
+Differs: the maximum of each block, not of each tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from laconic.compress.base import Draw, Grain, Size, Traits
+from laconic.compress.blocked import AbstractBlocked
+from laconic.core.bucket import BucketSpec
+from laconic.core.errors import PayloadError, PlanError
+from laconic.core.payload import Part
+from laconic.kernels import reference as kernel
+from laconic.kernels import reference_quant as quant
+
+
+@dataclass(frozen=True)
+class ThreeLC(AbstractBlocked):
+    """The nearest of -M, 0 and M; 1.6 bits an element, less where zeros stand in a row."""
+
+    sparsity: float = 1.0
+    block: int = 1024
+
+    name: ClassVar[str] = "threelc"
+    paper: ClassVar[str] = "lim2019threelc"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.sparsity < 2:
+            raise PlanError(f"threelc(sparsity={self.sparsity!r}): M is 1 to below 2 times the largest magnitude.")
+        self.check_block()
+
+    def traits(self, spec: BucketSpec) -> Traits:
+        s = self.sparsity
+        delta = s * (2 - s) / (1 + (self.size(spec) - 1) * s**2 / 4)
+        return Traits(False, None, delta, linear=False, rounds=2, grain=Grain.BLOCK, size=Size.MOST)
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    def payload_bits(self, spec: BucketSpec) -> int:
+        return sum(8 * part.nbytes for part in self.layout(spec.numel, quant.trit_bytes(spec.numel)))
+
+    def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
+        return self.scales(numel), Part(torch.uint8, aux)
+
+    def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
+        rows = kernel.blocks(x, self.block)
+        largest = quant.largest_of(rows)
+        q = (rows / quant.divisor(largest).unsqueeze(1) / self.sparsity).round_()
+        scale = (largest * self.sparsity).clamp_(max=torch.finfo(x.dtype).max)
+        packed = quant.shorten_zero_runs(quant.pack_trits((q + 1).to(torch.uint8).view(-1)[: x.numel()]))
+        return packed.numel(), (scale, packed)
+
+    def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        scale, packed = parts
+        full = quant.restore_zero_runs(packed)
+        if full.numel() != quant.trit_bytes(numel):
+            raise PayloadError(
+                f"A message unfolds to {full.numel()} bytes of three values, not {quant.trit_bytes(numel)}."
+            )
+        q = quant.unpack_trits(full, numel).to(torch.float32) - 1
+        return (kernel.blocks(q, self.block) * scale.unsqueeze(1)).view(-1)[:numel]
