@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from laconic.compress import QSGD, AbstractCompressor, ByShape, Chain, ErrorFeedback, PowerSGD, TopK
+from laconic.coding import AbstractCoding, Golomb
+from laconic.compress import QSGD, AbstractCompressor, ByShape, Chain, Coded, ErrorFeedback, PowerSGD, TopK
 from laconic.compress.base import NOMINAL
 from laconic.core.bucket import BucketSpec
 from laconic.core.component import Component
@@ -36,7 +37,7 @@ def _entry(kind: type[Component]) -> Entry:
         summary=kind.summary(),
         paper=PAPERS[kind.paper] if kind.paper else "",
         traits=_traits(example),
-        usage=str(example),
+        usage=example.example if isinstance(example, AbstractCoding) else str(example),
     )
 
 
@@ -45,6 +46,8 @@ def _example(kind: type[Component]) -> Component:
         return ErrorFeedback(TopK(0.01))
     if kind is Chain:
         return Chain(TopK(0.01), QSGD(4))
+    if kind is Coded:
+        return Coded(TopK(0.01), Golomb())
     if kind is ByShape:
         return ByShape(PowerSGD(4))
     return kind()

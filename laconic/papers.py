@@ -17,10 +17,15 @@ PAPERS: dict[str, str] = {
     "Compression for Data-Parallel Distributed Training. AAAI 2018. arXiv:1712.02679",
     "dryden2016communication": "Dryden, Jacobs, Moon, Van Essen. Communication Quantization for Data-Parallel "
     "Training of Deep Neural Networks. MLHPC 2016",
+    "elias1975universal": "Elias. Universal Codeword Sets and Representations of the Integers. IEEE Transactions on "
+    "Information Theory 1975",
     "fang2019redsync": "Fang, Fu, Yang, Hsieh. RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
     "Learning Training System. JPDC 2019. arXiv:1808.04357",
     "fei2021efficient": "Fei, Ho, Sahu, Canini, Sapio. Efficient Sparse Collective Communication and its Application "
     "to Accelerate Distributed Deep Learning. SIGCOMM 2021",
+    "golomb1966run": "Golomb. Run-Length Encodings. IEEE Transactions on Information Theory 1966",
+    "huffman1952method": "Huffman. A Method for the Construction of Minimum-Redundancy Codes. Proceedings of the IRE "
+    "1952",
     "ivkin2019communication": "Ivkin, Rothchild, Ullah, Braverman, Stoica, Arora. Communication-efficient Distributed "
     "SGD with Sketching. NeurIPS 2019. arXiv:1903.04488",
     "karimireddy2019error": "Karimireddy, Rebjock, Stich, Jaggi. Error Feedback Fixes SignSGD and other Gradient "
@@ -31,6 +36,8 @@ PAPERS: dict[str, str] = {
     "arXiv:2006.15704",
     "li2022near": "Li, Hoefler. Near-Optimal Sparse Allreduce for Distributed Deep Learning. PPoPP 2022. "
     "arXiv:2201.07598",
+    "lim2019threelc": "Lim, Andersen, Kaminsky. 3LC: Lightweight and Effective Traffic Compression for Distributed "
+    "Machine Learning. MLSys 2019. arXiv:1802.07389",
     "lin2018deep": "Lin, Han, Mao, Wang, Dally. Deep Gradient Compression: Reducing the Communication Bandwidth for "
     "Distributed Training. ICLR 2018. arXiv:1712.01887",
     "mishchenko2020ninetynine": "Mishchenko, Hanzely, Richtárik. 99% of Worker-Master Communication in Distributed "

@@ -9,6 +9,7 @@ from laconic.compress.blocktopk import BlockTopK
 from laconic.compress.by_shape import ByShape
 from laconic.compress.cast import Bf16, Fp16
 from laconic.compress.chain import Chain
+from laconic.compress.coded import Coded
 from laconic.compress.dct import DCT
 from laconic.compress.dgc import DGC
 from laconic.compress.error_feedback import ErrorFeedback
@@ -79,6 +80,7 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     PowerSGD,
     ErrorFeedback,
     Chain,
+    Coded,
     ByShape,
 )
 
@@ -98,6 +100,7 @@ __all__ = [
     "BlockTopK",
     "ByShape",
     "Chain",
+    "Coded",
     "ErrorFeedback",
     "Fp16",
     "GTopK",
