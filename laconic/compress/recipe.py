@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from laconic.compress.symbols import AbstractSymbols
 from laconic.core.payload import Part
 
 
+@dataclass(frozen=True)
 class Exact(AbstractCodec):
     """Values as they are."""
 
