@@ -45,7 +45,6 @@ class Coded(AbstractOneShot):
     coding: AbstractCoding
 
     name: ClassVar[str] = "coded"
-    paper: ClassVar[str] = "alistarh2017qsgd"
     checked: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
