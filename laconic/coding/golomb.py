@@ -20,7 +20,8 @@ from typing import ClassVar
 import numpy as np
 
 from laconic.coding.base import LARGEST, AbstractIndexCoding, damaged
-from laconic.coding.bits import Reader, bit_length, write_planes
+from laconic.coding.bits import Reader, to_bytes
+from laconic.kernels.coding import kernels
 from laconic.kernels.reference_coding import Bytes, Ints
 
 BLOCK = 128
@@ -35,37 +36,26 @@ class Golomb(AbstractIndexCoding):
 
     def encode(self, gaps: Ints) -> Bytes:
         assert not gaps.size or (gaps.min() >= 0 and gaps.max() <= LARGEST)
-        shifts = _shifts(gaps)
-        widths = np.repeat(shifts, BLOCK)[: gaps.size]
-        planes = write_planes(gaps >> widths, [(gaps, widths)])
-        return np.concatenate([shifts.astype(np.uint8), planes])
+        shifts = kernels().rice_shifts(gaps, BLOCK)
+        words, nbits = kernels().rice_put(gaps, BLOCK, shifts)
+        return np.concatenate([shifts.astype(np.uint8), to_bytes(words, nbits)])
 
     def decode(self, stream: Bytes, count: int) -> Ints:
         blocks = -(-count // BLOCK)
-        if stream.size < blocks:
+        if stream.size < blocks or count > 8 * (stream.size - blocks):  # a gap has a bit or more
             raise damaged(f"of {stream.size} bytes cannot hold {count} indices")
         shifts = stream[:blocks].astype(np.int64)
         if count and shifts.max() > 31:
             raise damaged(f"shifts by {int(shifts.max())} bits")
-        widths = np.repeat(shifts, BLOCK)[:count]
-        reader = Reader(stream[blocks:])
-        high = reader.unary(count)
-        if (high > LARGEST >> widths).any():
+        reader, gaps = Reader(stream[blocks:]), np.empty(count, dtype=np.int64)
+        reader.at = kernels().rice_take(reader.words, reader.nbits, BLOCK, shifts, gaps)
+        if reader.at == -2:
             raise damaged("holds a number of more than 32 bits")
-        gaps = high << widths | reader.fields(widths)
+        if reader.at < 0:
+            raise damaged(f"holds fewer than {count} numbers")
         reader.end()
         return gaps
 
     def most_bits(self, count: int, numel: int) -> int:
         bound = min(count * (b + 1) + ((numel - count) >> b) for b in range(32))
         return 8 * -(-count // BLOCK) + bound
-
-
-def _shifts(gaps: Ints) -> Ints:
-    """For each block the least b >= 0 with sum <= 2^(b+1) m."""
-    starts = np.arange(0, gaps.size, BLOCK)
-    if not gaps.size:
-        return starts
-    sizes = np.minimum(BLOCK, gaps.size - starts)
-    mean = -(-np.add.reduceat(gaps, starts) // sizes)  # rounded up
-    return np.maximum(bit_length(np.maximum(mean, 1) - 1) - 1, 0)

@@ -14,6 +14,7 @@ Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint32]
 
 _LOW = 0xFFFFFFFF
+_LARGEST = _LOW - 1  # of a gap
 _SLAB = 1 << 14  # symbols that `follow` looks for at a time
 
 
@@ -43,6 +44,46 @@ def ones(words: Words, nbits: int, count: int) -> Ints:
     """Where the first `count` set bits are; fewer, where there are fewer below nbits."""
     bits = np.unpackbits(words.view(np.uint8), count=nbits, bitorder="little")
     return np.flatnonzero(bits)[:count].astype(np.int64)
+
+
+def rice_shifts(gaps: Ints, block: int) -> Ints:
+    """For each block of m gaps the least b >= 0 with sum <= 2^(b+1) m."""
+    starts = np.arange(0, gaps.size, block)
+    if not gaps.size:
+        return starts
+    sizes = np.minimum(block, gaps.size - starts)
+    mean = -(-np.add.reduceat(gaps, starts) // sizes)  # rounded up
+    length = np.frexp((np.maximum(mean, 1) - 1).astype(np.float64))[1].astype(np.int64)
+    shifts: Ints = np.maximum(length - 1, 0)
+    return shifts
+
+
+def rice_put(gaps: Ints, block: int, shifts: Ints) -> tuple[Words, int]:
+    """A stream of gap >> b in unary (so many zeros and a one), then of the b low bits of each gap; and its bits."""
+    widths = np.repeat(shifts, block)[: gaps.size]
+    ends, stops = np.cumsum((gaps >> widths) + 1), np.cumsum(widths)
+    unary, binary = (int(x[-1]) if x.size else 0 for x in (ends, stops))
+    words: Words = np.zeros((unary + binary + 31) // 32 + 2, dtype=np.uint32)
+    put_ones(words, ends - 1)
+    put(words, unary + stops - widths, gaps & ((np.int64(1) << widths) - 1))
+    return words, unary + binary
+
+
+def rice_take(words: Words, nbits: int, block: int, shifts: Ints, out: Ints) -> int:
+    """The inverse: fills `out`; the bits that were read, -1 where there are too few, -2 where a gap has over 32."""
+    places = ones(words, nbits, out.size)
+    if places.size < out.size:
+        return -1
+    widths = np.repeat(shifts, block)[: out.size]
+    stops = np.cumsum(widths)
+    unary, binary = (int(x[-1]) if x.size else 0 for x in (places + 1, stops))
+    if unary + binary > nbits:
+        return -1
+    high = np.diff(places, prepend=-1) - 1
+    if (high > _LARGEST >> widths).any():
+        return -2
+    out[:] = high << widths | take(words, unary + stops - widths, widths)
+    return unary + binary
 
 
 def put_codes(words: Words, symbols: Bytes, codes: Ints, lengths: Ints) -> int:

@@ -51,6 +51,29 @@ def test_single_bits(count: int):
         np.testing.assert_array_equal(kernels.ones(a, 2 * count, count), at[at < 2 * count])
 
 
+@pytest.mark.parametrize("count", [*SIZES, 127, 128, 129])
+@pytest.mark.parametrize("top", [1, 2, 200, 1 << 31])
+def test_rice_codes(count: int, top: int):
+    gaps = chance(count).integers(0, top, count)
+    shifts = plain.rice_shifts(gaps, 128)
+    np.testing.assert_array_equal(compiled.rice_shifts(gaps, 128), shifts)
+    (a, nbits), (b, other) = plain.rice_put(gaps, 128, shifts), compiled.rice_put(gaps, 128, shifts)
+    np.testing.assert_array_equal(a, b)
+    assert nbits == other
+    for kernels in (plain, compiled):
+        out = np.zeros(count, dtype=np.int64)
+        assert kernels.rice_take(a, nbits, 128, shifts, out) == nbits
+        np.testing.assert_array_equal(out, gaps)
+        if count:
+            assert kernels.rice_take(a, nbits - 1, 128, shifts, out) == -1
+
+
+def test_both_refuse_a_gap_of_too_many_bits():
+    words = bits.from_bytes(np.array([0, 1, 0, 0, 0, 0, 0], dtype=np.uint8))
+    for kernels in (plain, compiled):
+        assert kernels.rice_take(words, 56, 128, np.array([31]), np.zeros(1, dtype=np.int64)) == -2
+
+
 @pytest.mark.parametrize("count", [*SIZES, 40_000])
 def test_prefix_codes(count: int):
     symbols = levels(count, 15)
