@@ -48,7 +48,8 @@ class Coded(AbstractOneShot):
     checked: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self._before is None or self._before.then(self.coding) == self._before:
+        before = self._before
+        if before is None or before.then(self.coding) is before:
             raise PlanError(
                 f"{self}: nothing is left that {self.coding} could write; it is made for "
                 f"{self.coding.made_for}. Use for example {self.coding.example}, inside of ef(...) where you need both."

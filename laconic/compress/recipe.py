@@ -11,6 +11,7 @@ from torch import Tensor
 from laconic.coding import AbstractCoding, AbstractIndexCoding, AbstractSymbolCoding
 from laconic.compress.base import AbstractCodec, AbstractCompressor, AbstractSelector, Draw
 from laconic.compress.chain import Chain
+from laconic.compress.staged import AbstractStaged
 from laconic.compress.symbols import AbstractSymbols
 from laconic.core.payload import Part
 
@@ -51,6 +52,8 @@ def plain(compressor: AbstractCompressor) -> Recipe | None:
     match compressor:
         case Chain(first=AbstractSelector() as first, then=AbstractCodec() as then):
             return Recipe(first, then)
+        case AbstractStaged():
+            return Recipe(*compressor.stages())
         case AbstractSelector():
             return Recipe(compressor, Exact())
         case AbstractCodec():

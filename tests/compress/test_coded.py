@@ -5,7 +5,21 @@ import torch
 from torch import Tensor
 
 from laconic.coding import Bitmap, Elias, Golomb, Huffman, Quartic, Varint, ZeroRun
-from laconic.compress import QSGD, ByShape, Coded, ErrorFeedback, Fp16, PowerSGD, RandomK, Sign, Threshold, TopK
+from laconic.compress import (
+    QSGD,
+    SBC,
+    STC,
+    ByShape,
+    Coded,
+    ErrorFeedback,
+    Fp16,
+    PowerSGD,
+    Proportion,
+    RandomK,
+    Sign,
+    Threshold,
+    TopK,
+)
 from laconic.compress.base import AbstractCompressor, Draw, Size
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PayloadError, PlanError
@@ -53,6 +67,9 @@ def test_stages_share_the_work():
         (TopK(0.1) | QSGD(4), Golomb()),
         (TopK(0.1) | QSGD(4), Elias()),
         (Threshold(1.0), Varint()),
+        (SBC(0.1), Golomb()),
+        (STC(0.1), Golomb()),
+        (Proportion(0.1), Golomb()),
         (QSGD(4), Huffman()),
         (QSGD(2), ZeroRun()),
         (QSGD(8, block=64, norm="l2"), Elias()),
@@ -84,6 +101,11 @@ def test_top_k_takes_at_most_5_2_bytes_an_element():
 def test_top_k_in_four_bits_takes_at_most_1_6_bytes_an_element():
     assert bytes_an_element("ef(topk(0.01) | qsgd(bits=4) | golomb)", MILLION, 0.01) <= 1.6
     assert bytes_an_element("ef(topk(0.01) | qsgd(bits=4) | golomb | huffman)", MILLION, 0.01) <= 1.4
+
+
+def test_one_value_for_all_takes_a_byte_an_element():
+    assert bytes_an_element("ef(sbc(0.01) | golomb)", MILLION, 0.01) <= 1.05
+    assert bytes_an_element("ef(stc(0.01) | golomb)", MILLION, 0.01) <= 1.18  # and a bit of sign
 
 
 def test_promised_bounds_keep_the_targets_too():
@@ -120,6 +142,7 @@ def test_it_promises_what_the_inner_one_promises():
         (QSGD(4), Quartic()),
         (TopK(), Huffman()),
         (TopK() | Sign(), Huffman()),
+        (SBC(), Huffman()),
         (RandomK(), Golomb()),
         (ErrorFeedback(TopK()), Golomb()),
         (PowerSGD(), Huffman()),
