@@ -22,14 +22,14 @@ from torch import Tensor
 from laconic.compress.base import AbstractCodec, AbstractSelector, Draw, Grain, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices, check_ratio
-from laconic.compress.staged import AbstractStaged, Choice, OneValue
+from laconic.compress.staged import AbstractChooser, Choice, OneValue
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
 from laconic.kernels import reference_sparse as kernel
 
 
 @dataclass(frozen=True)
-class SBC(AbstractOneShot, AbstractStaged):
+class SBC(AbstractOneShot, AbstractChooser):
     """Keep elements of one sign with one value."""
 
     ratio: float = 0.01
@@ -48,18 +48,21 @@ class SBC(AbstractOneShot, AbstractStaged):
         return Part(torch.float32, 1), Part(torch.int32, kept(self.ratio, numel))
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        at = self._chosen(x)
+        at = self.chosen(x)
         value = torch.tensor([kernel.mean_of(x[at])], dtype=torch.float32, device=x.device)
         return at.numel(), (value, at.to(torch.int32))
 
-    def _chosen(self, x: Tensor) -> Tensor:
+    def chosen(self, x: Tensor) -> Tensor:
         k = kept(self.ratio, x.numel())
         high, low = (side.topk(k, sorted=False).indices for side in (x, -x))
         at = high if kernel.mean_of(x[high]) >= -kernel.mean_of(x[low]) else low
         return at.sort().values
 
     def stages(self) -> tuple[AbstractSelector, AbstractCodec]:
-        return Choice(self._chosen, lambda numel: kept(self.ratio, numel)), OneValue()
+        return Choice(self), OneValue()
+
+    def most(self, numel: int) -> int:
+        return kept(self.ratio, numel)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = parts[0].new_zeros(numel)

@@ -10,7 +10,6 @@ So a coding may write their indices: `sbc(0.01) | golomb` is what the paper send
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -30,12 +29,23 @@ class AbstractStaged(ABC):
     def stages(self) -> tuple[AbstractSelector, AbstractCodec]: ...
 
 
+class AbstractChooser(AbstractStaged, ABC):
+    """One whose choice is its own."""
+
+    @abstractmethod
+    def chosen(self, x: Tensor) -> Tensor:
+        """Sorted indices."""
+
+    @abstractmethod
+    def most(self, numel: int) -> int:
+        """How many are chosen at most; exactly, unless the choice is uncertain."""
+
+
 @dataclass(frozen=True)
 class Choice(AbstractSelector):
-    """Elements chosen by a function of the vector; up to `most` of numel, or exactly so many."""
+    """The elements that somebody chooses."""
 
-    of: Callable[[Tensor], Tensor]
-    most: Callable[[int], int]
+    by: AbstractChooser
     uncertain: bool = False
 
     travels: ClassVar[bool] = True
@@ -45,10 +55,10 @@ class Choice(AbstractSelector):
         return self.uncertain
 
     def count(self, numel: int) -> int:
-        return self.most(numel)
+        return self.by.most(numel)
 
     def select(self, x: Tensor, draw: Draw) -> Tensor:
-        return self.of(x)
+        return self.by.chosen(x)
 
     def scale(self, numel: int) -> float:
         return 1.0
