@@ -47,7 +47,9 @@ def page() -> str:
 
 def left_out() -> str:
     """What the literature names and we do not have, with the reason: one list a family."""
-    lists = [path.read_text().strip() for path in sorted(DOCS.glob("left_out_*.md"))]
+    lists = [
+        re.sub("^#", "###", path.read_text().strip(), flags=re.MULTILINE) for path in sorted(DOCS.glob("left_out_*.md"))
+    ]
     return "\n\n".join(["## Left out", *lists]) if lists else ""
 
 
