@@ -3,8 +3,7 @@
     gap g  ->  g div 65535 words 65535 ("so many zeros, and no element"), then g mod 65535
 
 Lin et al., ICLR 2018, arXiv:1712.01887 (Deep Gradient Compression counts zeros this way and says a zero where its 16
-bits end; here a word of its own says so, and costs no value). Two bytes an index at any density above 0.01%: the
-fastest to read.
+bits end; here a word of its own says so, and costs no value). Two bytes an index at any density above 0.01%.
 """
 
 from __future__ import annotations
