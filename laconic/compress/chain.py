@@ -51,10 +51,10 @@ class Chain(AbstractOneShot):
                 f"{self.first} | {self.then}: the left side of '|' chooses elements; "
                 f"{self.first} does not. Use for example topk(0.01) | {self.then}."
             )
-        chooses = isinstance(self.then, AbstractSelector) or (
-            isinstance(self.then, AbstractOneShot) and self.then.sparse
-        )
-        if chooses or not isinstance(self.then, AbstractCodec):
+        then = self.then
+        chooses = isinstance(then, AbstractSelector) or (isinstance(then, AbstractOneShot) and then.sparse)
+        varies = isinstance(then, AbstractOneShot) and then.varies
+        if not isinstance(then, AbstractCodec) or chooses or varies:
             raise PlanError(
                 f"{self.first} | {self.then}: the right side of '|' writes values; "
                 f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."
@@ -87,7 +87,7 @@ class Chain(AbstractOneShot):
             delta = a.contraction * (b.damping if b.contraction is None else b.contraction)
         return Traits(False, None, delta, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
 
-    def _damping(self, numel: int) -> float:
+    def damping(self, numel: int) -> float:
         """Of the values, where a contraction would otherwise be lost."""
         a, b = self.first.traits(one_tensor(numel)), self.then.traits(one_tensor(self._most(numel)))
         if a.unbiased or b.contraction is not None or b.omega is None:
@@ -131,4 +131,4 @@ class Chain(AbstractOneShot):
         if self.varies and at.numel() != aux:
             raise PayloadError(f"A message of {aux} values came where {at.numel()} were drawn.")
         values = self._codec.decode(parts, at.numel(), 0, draw)
-        total.index_add_(0, at, values, alpha=weight * self._damping(total.numel()))
+        total.index_add_(0, at, values, alpha=weight * self.damping(total.numel()))

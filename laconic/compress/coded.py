@@ -11,7 +11,7 @@ wrong bit would spoil all that follow. The body is
 
     elements 4 | index bytes 4 | scales or values of a | levels | indices
 
-and levels that a coding would make longer are sent as a packs them, so a coding never costs more than those 8 bytes.
+and levels that a coding would make longer are sent as a packs them: coding levels never costs more than those 8 bytes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from torch import Tensor
 
 from laconic.coding import AbstractCoding
 from laconic.compress.base import AbstractCompressor, Draw, Size, Traits, clip, vaguest
+from laconic.compress.chain import Chain
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.recipe import Recipe, plain
 from laconic.compress.sparse import check_indices
@@ -143,6 +144,7 @@ class Coded(AbstractOneShot):
 
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         (body,) = parts
+        weight *= self.base.damping(total.numel()) if isinstance(self.base, Chain) else 1.0
         count, index_bytes = self._read_head(body, total.numel())
         values = self._read_values(body[_HEAD : body.numel() - index_bytes], count, draw)
         at = self._read_indices(body[body.numel() - index_bytes :], count, total, draw)

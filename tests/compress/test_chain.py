@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from laconic.coding import Huffman
 from laconic.compress import QSGD, STC, Chain, Fp16, RandomK, Sign, TopK
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PayloadError, PlanError
@@ -50,7 +51,15 @@ def test_variances_of_unbiased_parts_combine():
 
 @pytest.mark.parametrize(
     ("first", "then"),
-    [(QSGD(), TopK()), (QSGD(), Sign()), (TopK(), TopK()), (TopK(0.1) | Fp16(), Fp16()), (TopK(), STC())],
+    [
+        (QSGD(), TopK()),
+        (QSGD(), Sign()),
+        (TopK(), TopK()),
+        (TopK(0.1) | Fp16(), Fp16()),
+        (TopK(), TopK() | Fp16()),
+        (TopK(), QSGD() | Huffman()),
+        (TopK(), STC()),
+    ],
 )
 def test_what_cannot_be_chained_is_refused(first: object, then: object):
     with pytest.raises(PlanError, match="Use for example"):

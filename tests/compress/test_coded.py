@@ -67,6 +67,7 @@ def test_stages_share_the_work():
         (TopK(0.1) | QSGD(4), Golomb()),
         (TopK(0.1) | QSGD(4), Elias()),
         (Threshold(1.0), Varint()),
+        (TopK(0.5) | QSGD(2, block=1024, norm="l2"), ZeroRun()),  # a chain that damps its values
         (SBC(0.1), Golomb()),
         (STC(0.1), Golomb()),
         (Proportion(0.1), Golomb()),
