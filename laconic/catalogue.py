@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
 
-from laconic.compress import QSGD, AbstractCompressor, Accordion, ByShape, Chain, Filtered, PowerSGD, TopK
+from laconic.coding import AbstractCoding, Golomb
+from laconic.compress import QSGD, AbstractCompressor, Accordion, ByShape, Chain, Coded, Filtered, PowerSGD, TopK
 from laconic.compress.base import NOMINAL
 from laconic.core.bucket import BucketSpec
 from laconic.core.component import Component
@@ -36,7 +37,7 @@ def _entry(kind: type[Component]) -> Entry:
         summary=kind.summary(),
         paper=PAPERS[kind.paper] if kind.paper else "",
         traits=_traits(example),
-        usage=str(example),
+        usage=example.example if isinstance(example, AbstractCoding) else str(example),
     )
 
 
@@ -44,6 +45,8 @@ def _example(kind: type[Component]) -> Component:
     """With the fields that have no default filled in; most wrappers go around a sparsifier."""
     if kind is Chain:
         return Chain(TopK(0.01), QSGD(4))
+    if kind is Coded:
+        return Coded(TopK(0.01), Golomb())
     if kind is ByShape:
         return ByShape(PowerSGD(4))
     if kind is Accordion:

@@ -31,6 +31,8 @@ PAPERS: dict[str, str] = {
     "Training of Deep Neural Networks. MLHPC 2016",
     "dutta2020discrepancy": "Dutta et al. On the Discrepancy between the Theoretical Analysis and Practical "
     "Implementations of Compressed Communication for Distributed Deep Learning. AAAI 2020. arXiv:1911.08250",
+    "elias1975universal": "Elias. Universal Codeword Sets and Representations of the Integers. IEEE Transactions on "
+    "Information Theory 1975",
     "faghri2020adaptive": "Faghri, Tabrizian, Markov, Alistarh, Roy, Ramezani-Kebrya. Adaptive Gradient Quantization "
     "for Data-Parallel SGD. NeurIPS 2020. arXiv:2010.12460",
     "fang2019redsync": "Fang, Fu, Yang, Hsieh. RedSync: Reducing Synchronization Bandwidth for Distributed Deep "
@@ -39,8 +41,11 @@ PAPERS: dict[str, str] = {
     "to Accelerate Distributed Deep Learning. SIGCOMM 2021",
     "gan2022bagua": "Gan et al. BAGUA: Scaling up Distributed Learning with System Relaxations. VLDB 2022. "
     "arXiv:2107.01499",
+    "golomb1966run": "Golomb. Run-Length Encodings. IEEE Transactions on Information Theory 1966",
     "horvath2022natural": "Horvath, Ho, Horvath, Sahu, Canini, Richtarik. Natural Compression for Distributed Deep "
     "Learning. MSML 2022. arXiv:1905.10988",
+    "huffman1952method": "Huffman. A Method for the Construction of Minimum-Redundancy Codes. Proceedings of the IRE "
+    "1952",
     "ivkin2019communication": "Ivkin, Rothchild, Ullah, Braverman, Stoica, Arora. Communication-efficient Distributed "
     "SGD with Sketching. NeurIPS 2019. arXiv:1903.04488",
     "jiang2018sketchml": "Jiang, Fu, Yang, Cui. SketchML: Accelerating Distributed Machine Learning with Data "

@@ -3,7 +3,7 @@
     Plan.parse("local(8) / ef(topk(0.01) | qsgd(bits=4))")
 
 The objects are the configuration: `eval(repr(plan)) == plan`, `Plan.parse(str(plan)) == plan`. Parts may stand in any
-order, since names are unique over the four folders; what is left out takes its default.
+order, since names are unique over all folders; what is left out takes its default.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
 from laconic import baseline
+from laconic import coding as packed
 from laconic import compress as what
 from laconic import schedule as order
 from laconic import sync as when
 from laconic import topology as whom
-from laconic.compress import AbstractCompressor, Chain, Identity
+from laconic.coding import AbstractCoding
+from laconic.compress import AbstractCompressor, Chain, Coded, Identity
 from laconic.core import grammar
 from laconic.core.component import Component
 from laconic.core.errors import PlanError
@@ -28,8 +30,10 @@ from laconic.sync import BSP, AbstractSync, Subject
 from laconic.topology import AbstractTopology, AllReduce
 
 COMPONENTS: dict[str, type[Component]] = {
-    kind.name: kind for folder in (when, whom, what, order) for kind in folder.ALL
+    kind.name: kind for folder in (when, whom, what, packed, order) for kind in folder.ALL
 }
+
+_NAMELESS = (Chain, Coded)  # written with '|'
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,9 @@ class Plan:
         slots: dict[str, Component] = {}
         for node in grammar.parse(text):
             part = _build(node, text)
+            if isinstance(part, AbstractCoding):
+                problem = f"{part} writes what another stage chose. Use for example {part.example}."
+                raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder in slots:
                 raise grammar.point(
                     text, node.start, 1, f"{part} is a second {part.folder} part beside {slots[part.folder]}."
@@ -113,8 +120,8 @@ def _build(node: grammar.Node, text: str) -> Component:
             return _piped([_build(stage, text) for stage in stages], node, text)
         case grammar.Call(name=name):
             kind = COMPONENTS.get(name.lower())
-            if kind is None or kind is Chain:
-                problem = f"unknown name {name!r}.{grammar.near(name, COMPONENTS.keys() - {'chain'})}"
+            if kind is None or kind in _NAMELESS:
+                problem = f"unknown name {name!r}.{grammar.near(name, COMPONENTS.keys() - {k.name for k in _NAMELESS})}"
                 raise grammar.point(text, node.start, len(name), problem)
             return _construct(kind, _arguments(kind, node, text), node, text)
         case grammar.Value(value=value):
@@ -124,9 +131,13 @@ def _build(node: grammar.Node, text: str) -> Component:
 def _piped(stages: list[Component], node: grammar.Piped, text: str) -> Component:
     total = stages[0]
     for stage in stages[1:]:
-        if not (isinstance(total, AbstractCompressor) and isinstance(stage, AbstractCompressor)):
-            raise grammar.point(text, node.start, 1, f"'|' joins compressors, not {total} and {stage}.")
-        total = _construct(Chain, {"first": total, "then": stage}, node, text)
+        if not (isinstance(total, AbstractCompressor) and isinstance(stage, AbstractCompressor | AbstractCoding)):
+            problem = f"'|' joins compressors and codings, not {total} and {stage}."
+            raise grammar.point(text, node.start, 1, problem)
+        if isinstance(stage, AbstractCoding):
+            total = _construct(Coded, {"inner": total, "coding": stage}, node, text)
+        else:
+            total = _construct(Chain, {"first": total, "then": stage}, node, text)
     return total
 
 

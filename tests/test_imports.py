@@ -15,7 +15,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 LAYERS = (
     {"core"},
     {"kernels", "net", "sync", "topology", "schedule"},
-    {"compress"},  # uses the kernels
+    {"coding"},  # uses the kernels
+    {"compress"},  # uses both
     {"drive"},
     {"baseline", "papers"},
     {"plan"},

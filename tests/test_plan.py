@@ -76,7 +76,7 @@ def test_a_chain_of_three_is_refused_since_a_chain_does_not_choose():
         ("by_shape(rest=fp16)", 0, "by_shape needs 'matrices'"),
         ("topk(0.1) / qsgd(4)", 12, "qsgd(4) is a second compress part beside topk(0.1)"),
         ("local(8) / bsp", 11, "bsp is a second sync part beside local(8)"),
-        ("local(8) | topk(0.1)", 0, "'|' joins compressors, not local(8) and topk(0.1)"),
+        ("local(8) | topk(0.1)", 0, "'|' joins compressors and codings, not local(8) and topk(0.1)"),
         ("none / topk(2)", 7, "the share of elements to keep must be above 0 and at most 1"),
         ("topk(0)", 0, "must be above 0"),
         ("qsgd(9)", 0, "bits must be 2 to 8"),

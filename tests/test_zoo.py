@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import laconic
+import laconic.coding as packed
 import laconic.compress as what
 import laconic.schedule as order
 import laconic.sync as when
@@ -27,7 +28,7 @@ LAWS = sorted((Path(__file__).parent / "laws").glob("test_*.py"))
 
 
 def _import_everything() -> None:
-    for folder in (what, order, when, whom):
+    for folder in (what, packed, order, when, whom):
         for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
             importlib.import_module(module.name)
 
@@ -72,10 +73,15 @@ def _refused(compressor: what.AbstractCompressor) -> bool:
     return False
 
 
+def test_every_coding_is_in_the_zoo():
+    assert concrete(packed.AbstractCoding) == {type(p) for e in ZOO for p in _parts(e.compressor)} & set(packed.ALL)
+
+
 @pytest.mark.parametrize(
     ("base", "table"),
     [
         (what.AbstractCompressor, what.ALL),
+        (packed.AbstractCoding, packed.ALL),
         (order.AbstractSchedule, order.ALL),
         (when.AbstractSync, when.ALL),
         (whom.AbstractTopology, whom.ALL),
@@ -86,8 +92,8 @@ def test_every_algorithm_is_in_the_table_of_its_folder(base: type, table: tuple[
     assert len(set(table)) == len(table)
 
 
-def test_names_are_unique_over_the_four_folders():
-    every = [kind.name for folder in (what, order, when, whom) for kind in folder.ALL]
+def test_names_are_unique_over_all_folders():
+    every = [kind.name for folder in (what, packed, order, when, whom) for kind in folder.ALL]
     assert len(every) == len(set(every)) == len(COMPONENTS)
 
 

@@ -12,6 +12,19 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from laconic.coding import (
+    Bitmap,
+    Elias,
+    EliasDelta,
+    EliasGamma,
+    Fixed,
+    Golomb,
+    Huffman,
+    Quartic,
+    RunLength,
+    Varint,
+    ZeroRun,
+)
 from laconic.compress import (
     ALQ,
     AMQ,
@@ -575,6 +588,28 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(OkTopk(0.05, reuse=3, rebalance=2)), whole(sparse(0.05))),
     Entry(ErrorFeedback(HiTopK(0.05, node=3)), whole(sparse(0.05), 3), top=_SUM_TOP),
     Entry(ErrorFeedback(Sketch(0.02, width=0.1, rows=3)), whole(sparse(0.02))),
+    # Codings.
+    Entry(TopK(0.1) | Golomb(), sparse(0.1)),
+    Entry(TopK(0.02) | Varint(), sparse(0.02)),
+    Entry(TopK(0.02) | RunLength(), sparse(0.02)),
+    Entry(TopK(0.25) | Bitmap(), sparse(0.25)),
+    Entry(TopK(0.02) | Fixed(), sparse(0.02)),
+    Entry(TopK(0.1) | QSGD(4) | Elias(), sparse(0.1, plus_minus)),
+    Entry(TopK(0.1) | Fp16() | EliasGamma(), sparse(0.1, small_integers)),
+    Entry(TopK(0.1) | Sign() | EliasDelta(), sparse(0.1, plus_minus)),
+    Entry(Threshold(1.5) | Golomb(), sparse(0.1, plus_minus)),
+    Entry(QSGD(4) | Huffman(), grid(4, 256)),
+    Entry(QSGD(4, block=64, norm="l2") | Elias(), spikes(64)),
+    Entry(QSGD(2) | Quartic(), grid(2, 256)),
+    Entry(QSGD(2) | ZeroRun(), grid(2, 256)),
+    Entry(RandomK(0.2) | QSGD(4) | Huffman(), nothing),
+    Entry(ErrorFeedback(TopK(0.1) | Golomb()), sparse(0.1)),
+    Entry(ErrorFeedback(TopK(0.1) | QSGD(4) | Golomb() | Huffman()), sparse(0.1, plus_minus)),
+    Entry(ErrorFeedback(QSGD(4) | Huffman()), grid(4, 256)),
+    Entry(SBC(0.1) | Golomb(), sparse(0.1, ones)),
+    Entry(ErrorFeedback(STC(0.05) | Golomb()), sparse(0.05, plus_minus)),
+    Entry(ErrorFeedback(Proportion(1 / 64) | Golomb()), one_each),
+    Entry(ErrorFeedback(RedSync(0.1) | Sign() | Golomb()), sparse(0.1, plus_minus)),
     Entry(ByShape(PowerSGD(2)), split(low_rank(2), anything), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(PowerSGD(2), rest=QSGD(8)), split(low_rank(2), grid(8, 256)), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(QSGD(4), rest=TopK(0.5)), split(grid(4, 256), sparse(0.5))),

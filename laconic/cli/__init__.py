@@ -19,6 +19,7 @@ VERBS = {
     "demo": "two small tasks on emulated hosts: DDP against three plans, in about two minutes",
     "lab": "a shell in an emulated host, or a check of what the lab measures",
     "list": "show every algorithm a plan can name",
+    "cite": "print BibTeX of the papers behind a plan",
     "doctor": "check what works on this machine and say what to install",
 }
 

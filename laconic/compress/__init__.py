@@ -17,6 +17,7 @@ from laconic.compress.cast import Bf16, Fp16
 from laconic.compress.cgx import CGX
 from laconic.compress.chain import Chain
 from laconic.compress.clipped import Clipped
+from laconic.compress.coded import Coded
 from laconic.compress.dct import DCT
 from laconic.compress.dense_first import DenseFirst
 from laconic.compress.dgc import DGC
@@ -151,6 +152,7 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     PowerSGD,
     ErrorFeedback,
     Chain,
+    Coded,
     ByShape,
     Atomo,
     GradZip,
@@ -203,6 +205,7 @@ __all__ = [
     "ByTensor",
     "Chain",
     "Clipped",
+    "Coded",
     "DenseFirst",
     "Diana",
     "DistEF",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic.coding import AbstractCoding
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.component import Component
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -145,10 +146,11 @@ class AbstractCompressor(Component, ABC):
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         """Must be called on all ranks; does not modify x or state."""
 
-    def __or__(self, then: AbstractCompressor) -> AbstractCompressor:
+    def __or__(self, then: AbstractCompressor | AbstractCoding) -> AbstractCompressor:
         from laconic.compress.chain import Chain
+        from laconic.compress.coded import Coded
 
-        return Chain(self, then)
+        return Coded(self, then) if isinstance(then, AbstractCoding) else Chain(self, then)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ from laconic.compress.base import (
     Size,
     Traits,
     clip,
-    vaguest,
 )
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_indices
@@ -52,24 +51,33 @@ class Chain(AbstractOneShot):
                 f"{self.first} | {self.then}: the left side of '|' chooses elements; "
                 f"{self.first} does not. Use for example topk(0.01) | {self.then}."
             )
-        chooses = isinstance(self.then, AbstractSelector) or (
-            isinstance(self.then, AbstractOneShot) and self.then.sparse
-        )
-        if chooses or not isinstance(self.then, AbstractCodec):
+        if self.first.traits(NOMINAL).remembers:
             raise PlanError(
-                f"{self.first} | {self.then}: the right side of '|' writes values; "
-                f"{self.then} cannot. Use for example {self.first} | qsgd(bits=4)."
+                f"{self.first} | {self.then}: {self.first} keeps a memory of its own, for values as they are. "
+                f"Use for example {self.first} alone, or ef(topk(0.01) | {self.then})."
             )
-        traits = self.then.traits(NOMINAL)
-        if traits.size is not Size.EXACT and not traits.remembers:
-            raise PlanError(f"{self.first} | {self.then}: the right side of '|' must write values in a known size.")
-        if not traits.mean:
-            raise PlanError(f"{self.first} | {self.then}: ranks that chose different elements cannot vote on them.")
+        self._refuse_writer()
+
+    def _refuse_writer(self) -> None:
+        then, traits = self.then, self.then.traits(NOMINAL)
         if traits.remembers:
             raise PlanError(
-                f"{self.first} | {self.then}: {self.then} remembers every element, but would see other ones in "
+                f"{self.first} | {then}: {then} remembers every element, but would see other ones in "
                 f"every step. Use for example ef({self.first} | qsgd(bits=4))."
             )
+        chooses = isinstance(then, AbstractSelector) or (isinstance(then, AbstractOneShot) and then.sparse)
+        if chooses or not isinstance(then, AbstractCodec):
+            raise PlanError(
+                f"{self.first} | {then}: the right side of '|' writes values; "
+                f"{then} cannot. Use for example {self.first} | qsgd(bits=4)."
+            )
+        if traits.size is not Size.EXACT:
+            raise PlanError(
+                f"{self.first} | {then}: the right side of '|' must write values in a known size; {then} does not. "
+                f"Use for example {self.first} | qsgd(bits=4)."
+            )
+        if not traits.mean:
+            raise PlanError(f"{self.first} | {then}: ranks that chose different elements cannot vote on them.")
 
     def __str__(self) -> str:
         return f"{self.first} | {self.then}"
@@ -85,20 +93,18 @@ class Chain(AbstractOneShot):
         return self.then
 
     def traits(self, spec: BucketSpec) -> Traits:
-        k = self._selector.count(spec.numel)
         # Bounds of codecs fall with the number of values; a count by chance is bounded by all.
         a, b = self.first.traits(spec), self.then.traits(one_tensor(self._most(spec.numel)))
-        size = vaguest((a.size, self.then.traits(one_tensor(k)).size))
         rounds = 2 if self.varies else 1
         if a.unbiased and b.unbiased and a.omega is not None and b.omega is not None:
             omega = a.omega * b.omega + a.omega + b.omega
-            return Traits(True, omega, None, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
+            return Traits(True, omega, None, linear=False, rounds=rounds, grain=Grain.BUCKET, size=a.size)
         delta = None
         if a.contraction is not None and (b.contraction is not None or b.omega is not None):
             delta = a.contraction * (b.damping if b.contraction is None else b.contraction)
-        return Traits(False, None, delta, linear=False, rounds=rounds, grain=Grain.BUCKET, size=size)
+        return Traits(False, None, delta, linear=False, rounds=rounds, grain=Grain.BUCKET, size=a.size)
 
-    def _damping(self, numel: int) -> float:
+    def damping(self, numel: int) -> float:
         """Of the values, where a contraction would otherwise be lost."""
         a, b = self.first.traits(one_tensor(numel)), self.then.traits(one_tensor(self._most(numel)))
         if a.unbiased or b.contraction is not None or b.omega is None:
@@ -142,4 +148,4 @@ class Chain(AbstractOneShot):
         if self.varies and at.numel() != aux:
             raise PayloadError(f"A message of {aux} values came where {at.numel()} were drawn.")
         values = self._codec.decode(parts, at.numel(), 0, draw)
-        total.index_add_(0, at, values, alpha=weight * self._damping(total.numel()))
+        total.index_add_(0, at, values, alpha=weight * self.damping(total.numel()))

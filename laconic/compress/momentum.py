@@ -7,7 +7,7 @@ Lin, Han, Mao, Wang, Dally (DGC), ICLR 2018, arXiv:1712.01887. Plain error feedb
 momentum: what waits gathers none meanwhile and starts to when it is said, late, which costs strong compressors
 accuracy. Here momentum is in the exchange and the optimizer must have momentum 0 (`distribute` refuses another).
 Masking stops stale momentum of elements just said. Dense codes (sign, qsgd, low rank) say every element, where
-masking would end all momentum: it is done only where every compressor inside is a selector, and not while
+masking would end all momentum: it is done only where every compressor inside is sparse, and not while
 `dense_first` is dense. Small tensors that travel dense get plain momentum. Under `local(h)` it is momentum of model
 deltas, and the optimizer may have its own. Differs: clipping and warm-up are parts of their own (`clipped`,
 `warmup`), selection is C's.
@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, AbstractSelector
-from laconic.compress.chain import Chain
 from laconic.compress.identity import Identity
 from laconic.compress.memory import AbstractMemory, Kept, check_share, narrowed
+from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.phased import AbstractPhased
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
@@ -70,6 +70,6 @@ def chooses(compressor: AbstractCompressor, step: int) -> bool:
     """Does it, at this step, say only chosen elements?"""
     if isinstance(compressor, AbstractPhased):
         return chooses(compressor.at(step), step)
-    if isinstance(compressor, Chain | AbstractSelector):
+    if isinstance(compressor, AbstractSelector) or (isinstance(compressor, AbstractOneShot) and compressor.sparse):
         return True
     return bool(compressor.parts) and all(chooses(part, step) for part in compressor.parts)

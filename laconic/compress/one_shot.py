@@ -33,6 +33,7 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
     """Concrete classes write `layout`, `encode`, `decode`, `traits`; the exchange is final."""
 
     sparse: ClassVar[bool] = False
+    checked: ClassVar[bool] = False  # do messages carry a checksum, whatever the run asks for?
 
     @property
     def align(self) -> int:
@@ -111,7 +112,7 @@ class _Desk:
 
     def __init__(self, codec: AbstractOneShot, spec: BucketSpec, turn: Turn) -> None:
         self.codec = codec
-        self.checksum = turn.seat.checksum
+        self.checksum = turn.seat.checksum or codec.checked
         self.draw = Draw(turn.own(spec), turn.shared(spec))
         self.tag = method_tag(codec.dialect)
         self.place = (spec.id + 4096 * spec.part, turn.step)

@@ -18,16 +18,17 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import Draw, Grain, Size, Traits, kept
+from laconic.compress.base import AbstractCodec, AbstractSelector, Draw, Grain, Size, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_ratio, signed_indices, with_signs
+from laconic.compress.staged import AbstractChooser, Choice, TwoMeans
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
 from laconic.kernels import reference, reference_sparse
 
 
 @dataclass(frozen=True)
-class Proportion(AbstractOneShot):
+class Proportion(AbstractOneShot, AbstractChooser):
     """Keep a share of the positive and of the negative elements, with two values."""
 
     ratio: float = 1 / 64
@@ -61,6 +62,15 @@ class Proportion(AbstractOneShot):
 
     def _side(self, x: Tensor) -> Tensor:
         return reference.largest(x, kept(self.ratio, int(x.count_nonzero())))
+
+    def stages(self) -> tuple[AbstractSelector, AbstractCodec]:
+        return Choice(self, uncertain=True), TwoMeans()
+
+    def most(self, numel: int) -> int:
+        return min(numel, kept(self.ratio, numel) + 1)  # two shares are rounded up
+
+    def chosen(self, x: Tensor) -> Tensor:
+        return torch.cat([self._side(x.clamp(min=0)), self._side(x.clamp(max=0))]).sort().values
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = parts[0].new_zeros(numel)

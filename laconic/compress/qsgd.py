@@ -21,6 +21,7 @@ from torch import Tensor
 
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.one_shot import AbstractOneShot
+from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
@@ -28,7 +29,7 @@ from laconic.kernels import reference as kernel
 
 
 @dataclass(frozen=True)
-class QSGD(AbstractOneShot):
+class QSGD(AbstractOneShot, AbstractSymbols):
     """Unbiased stochastic rounding to b bits, one scale a block."""
 
     bits: int = 4
@@ -49,6 +50,18 @@ class QSGD(AbstractOneShot):
     @property
     def levels(self) -> int:
         return (1 << (self.bits - 1)) - 1
+
+    @property
+    def alphabet(self) -> int:
+        return 2 * self.levels + 1
+
+    @property
+    def zero(self) -> int:
+        return self.levels
+
+    @property
+    def code_bits(self) -> int:
+        return self.bits
 
     @property
     def align(self) -> int:

@@ -5,8 +5,8 @@
     |x - C(x)|^2 = |x|^2 - k mu^2,     delta >= max(k/n^2, 1/(k n))
 
 Sattler, Wiedemann, Müller, Samek, TNNLS 2019, arXiv:1903.02891. One word of 32 bits an element (31 bits of index, the
-sign) and one magnitude; the paper codes the gaps of the indices (Golomb). Both directions are compressed when chunks
-are dealt: then owners keep the paper's server-side memory. Wrap it in `ef(...)`.
+sign) and one magnitude; the paper codes the gaps of the indices (`stc(0.01) | golomb`). Both directions are
+compressed when chunks are dealt: then owners keep the paper's server-side memory. Wrap it in `ef(...)`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress.base import Draw, Grain, Traits, kept
+from laconic.compress.base import AbstractCodec, AbstractSelector, Draw, Grain, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_ratio, signed_indices, with_signs
+from laconic.compress.staged import AbstractStaged, OneMagnitude
+from laconic.compress.topk import TopK
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
 from laconic.kernels import reference, reference_sparse
 
 
 @dataclass(frozen=True)
-class STC(AbstractOneShot):
+class STC(AbstractOneShot, AbstractStaged):
     """Keep the largest elements with one magnitude and their signs."""
 
     ratio: float = 0.01
@@ -51,6 +53,9 @@ class STC(AbstractOneShot):
         at = reference.largest(x, kept(self.ratio, x.numel()))
         mu = torch.tensor([reference_sparse.mean_of(x[at].abs())], dtype=torch.float32, device=x.device)
         return at.numel(), (mu, with_signs(at, x[at] < 0))
+
+    def stages(self) -> tuple[AbstractSelector, AbstractCodec]:
+        return TopK(self.ratio), OneMagnitude()
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = parts[0].new_zeros(numel)

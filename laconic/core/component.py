@@ -14,7 +14,7 @@ class Component:
 
     name: ClassVar[str]
     folder: ClassVar[str]
-    paper: ClassVar[str] = ""  # key into laconic/papers.bib
+    paper: ClassVar[str] = ""  # key into laconic/papers.py
 
     def __str__(self) -> str:
         words = [w for w in (_argument(self, f, i) for i, f in enumerate(_fields(self))) if w]

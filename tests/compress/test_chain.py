@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from laconic.compress import QSGD, STC, Chain, Fp16, Majority, RandomK, Sign, TopK
+from laconic.coding import Golomb, Huffman
+from laconic.compress import DGC, QSGD, STC, Chain, Fp16, Majority, RandomK, Sign, TopK
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.exchange import Seat, Turn
@@ -50,7 +51,15 @@ def test_variances_of_unbiased_parts_combine():
 
 @pytest.mark.parametrize(
     ("first", "then"),
-    [(QSGD(), TopK()), (QSGD(), Sign()), (TopK(), TopK()), (TopK(0.1) | Fp16(), Fp16()), (TopK(), STC())],
+    [
+        (QSGD(), TopK()),
+        (QSGD(), Sign()),
+        (TopK(), TopK()),
+        (TopK(0.1) | Fp16(), Fp16()),
+        (TopK(), TopK() | Fp16()),
+        (TopK(), QSGD() | Huffman()),
+        (TopK(), STC()),
+    ],
 )
 def test_what_cannot_be_chained_is_refused(first: object, then: object):
     with pytest.raises(PlanError, match="Use for example"):
@@ -64,6 +73,13 @@ def test_an_index_damaged_on_the_way_is_noticed():
     request.message[HEADER_BYTES + 3] = 0x7F  # the high byte of the first index
     with pytest.raises(PayloadError, match="names elements"):
         program.send([request.message])
+
+
+def test_a_memory_of_its_own_is_not_lost_behind_a_bar():
+    with pytest.raises(PlanError, match="keeps a memory of its own"):
+        DGC(0.01) | QSGD()
+    with pytest.raises(PlanError, match="keeps a memory of its own"):
+        DGC(0.01) | Golomb()
 
 
 def test_a_vote_cannot_write_values_of_different_elements():

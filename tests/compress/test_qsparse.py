@@ -64,5 +64,5 @@ def test_values_of_large_variance_are_damped_so_that_a_memory_can_rely_on_them()
 
 def test_an_unbiased_pair_is_not_damped():
     pair = RandomK(0.5) | QSGD(2, block=1024, norm="l2")
-    assert pair._damping(1000) == 1.0
+    assert pair.damping(1000) == 1.0
     assert pair.traits(one_tensor(1000)).unbiased

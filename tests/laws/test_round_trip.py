@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 
+import laconic.coding
 import laconic.compress
 import laconic.schedule
 import laconic.sync
@@ -21,6 +22,7 @@ from tests.zoo import Entry
 
 NAMES = {
     "Plan": Plan,
+    **vars(laconic.coding),
     **vars(laconic.compress),
     **vars(laconic.schedule),
     **vars(laconic.sync),
