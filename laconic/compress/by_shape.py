@@ -83,7 +83,7 @@ class ByShape(AbstractCompressor):
             chosen = set(at)
             return flatten([next(bigs) if i in chosen else next(smalls) for i in range(len(views))], x)
 
-        return Exchanged(merge(a.mean, b.mean), merge(a.sent, b.sent), Both(a.state, b.state))
+        return Exchanged(merge(a.mean, b.mean), lambda: merge(a.sent, b.sent), Both(a.state, b.state))
 
 
 def _program(compressor: AbstractCompressor, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchange:

@@ -80,13 +80,9 @@ class ErrorFeedback(AbstractCompressor):
         return Memory(residual, self.inner.init(wide, seat, remember=True))
 
     async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
-        p = state.residual + x
-        out = await self.inner.exchange(p, state.inner, _wide(spec), turn)
         damping = self.damping(spec)
-        mean = out.mean if damping == 1.0 else out.mean * damping
-        sent = out.sent if damping == 1.0 else out.sent * damping
-        memory = Memory(p - sent, out.state)
-        return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), memory)
+        out, left = await self.inner.remember(x, state.residual, damping, state.inner, _wide(spec), turn)
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), Memory(left, out.state))
 
 
 def _wide(spec: BucketSpec) -> BucketSpec:

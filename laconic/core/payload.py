@@ -5,7 +5,8 @@
 `method` is a tag of the codec and its settings, `numel` the number of elements it stands for, `aux` what
 the codec needs to know the sizes of its parts (e.g. how many elements were kept). The reader knows what
 it waits for, so a message of another step, bucket or codec is an error and never garbage. Parts stand in
-order of falling element size: every one is aligned and nothing is padded.
+order of falling element size: every one is aligned and nothing is padded. Parts made by `blank` stand in their message
+already: packing those writes the header and copies nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from laconic.core import memory
 from laconic.core.errors import PayloadError
 
 _HEADER = struct.Struct("<2sBBHHIIII")
@@ -60,10 +62,40 @@ def method_tag(text: str) -> int:
     return zlib.crc32(text.encode()) & 0xFFFF
 
 
+def blank(parts: tuple[Part, ...], device: torch.device | str = "cpu") -> tuple[Tensor, ...]:
+    """Parts to be written, with anything in them, side by side in the message they will travel in."""
+    return _cut(memory.empty(HEADER_BYTES + sum(p.nbytes for p in parts), torch.uint8, device), parts)
+
+
 def pack(label: Label, aux: int, parts: tuple[Tensor, ...], *, checksum: bool = False) -> Tensor:
     """One flat uint8 tensor on the parts' device."""
     sizes = [p.element_size() for p in parts]
     assert sizes == sorted(sizes, reverse=True), "parts stand in order of falling element size"
+    message = _around(parts)
+    if message is None:
+        message = _copied(parts)
+    crc = _crc(message) if checksum else 0
+    head = _HEADER.pack(_MAGIC, _VERSION, _CHECKED * checksum, *label.fields(), aux, crc)
+    message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(message.device)
+    return message
+
+
+def _around(parts: tuple[Tensor, ...]) -> Tensor | None:
+    """The message these parts stand in, if `blank` made them."""
+    if not parts or not all(p.is_contiguous() for p in parts):
+        return None
+    storage, at = parts[0].untyped_storage(), HEADER_BYTES
+    for part in parts:
+        here = part.storage_offset() * part.element_size()
+        if here != at or part.untyped_storage().data_ptr() != storage.data_ptr():
+            return None
+        at += part.nbytes
+    if storage.nbytes() != at or storage.data_ptr() == 0:
+        return None
+    return torch.empty(0, dtype=torch.uint8, device=parts[0].device).set_(storage, 0, (at,), (1,))
+
+
+def _copied(parts: tuple[Tensor, ...]) -> Tensor:
     device = parts[0].device if parts else torch.device("cpu")
     message = torch.empty(HEADER_BYTES + sum(p.nbytes for p in parts), dtype=torch.uint8, device=device)
     at = HEADER_BYTES
@@ -71,9 +103,6 @@ def pack(label: Label, aux: int, parts: tuple[Tensor, ...], *, checksum: bool = 
         flat = part.detach().contiguous().view(-1)
         message[at : at + part.nbytes].copy_(flat.view(torch.uint8))
         at += part.nbytes
-    crc = _crc(message) if checksum else 0
-    head = _HEADER.pack(_MAGIC, _VERSION, _CHECKED * checksum, *label.fields(), aux, crc)
-    message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(device)
     return message
 
 
