@@ -6,6 +6,14 @@ Written in `laconic/kernels/plain/`, one idea a file.
 from __future__ import annotations
 
 from laconic.kernels.plain.half import copy_finite, half_add, to_half
+from laconic.kernels.plain.natural import (
+    natural8_add,
+    natural8_pack,
+    natural8_unpack,
+    natural_add,
+    natural_pack,
+    natural_unpack,
+)
 from laconic.kernels.plain.pack import blocks, pack, packed_bytes, unpack
 from laconic.kernels.plain.quantize import (
     dequantize,
@@ -18,9 +26,18 @@ from laconic.kernels.plain.quantize import (
     scales,
     steps,
 )
+from laconic.kernels.plain.rice import rice_pack, rice_unpack
 from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.sums import abs_sums, ordered_sums, square_sums
+from laconic.kernels.plain.trits import (
+    pack_trits,
+    ternary,
+    ternary_add,
+    ternary_unpack,
+    trit_bytes,
+    unpack_trits,
+)
 
 __all__ = [
     "above",
@@ -34,12 +51,21 @@ __all__ = [
     "levels",
     "levels_with",
     "mean_magnitudes",
+    "natural8_add",
+    "natural8_pack",
+    "natural8_unpack",
+    "natural_add",
+    "natural_pack",
+    "natural_unpack",
     "ordered_sums",
     "pack",
+    "pack_trits",
     "packed_bytes",
     "quantize",
     "quantize_keep",
     "quantize_to",
+    "rice_pack",
+    "rice_unpack",
     "scales",
     "scatter_add",
     "select",
@@ -50,6 +76,11 @@ __all__ = [
     "sign_unpack",
     "square_sums",
     "steps",
+    "ternary",
+    "ternary_add",
+    "ternary_unpack",
     "to_half",
+    "trit_bytes",
     "unpack",
+    "unpack_trits",
 ]

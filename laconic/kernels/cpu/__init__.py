@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, pack, quantize, select, sign
+from laconic.kernels.cpu import half, natural, pack, quantize, rice, select, sign, sums, trits
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -13,6 +13,12 @@ KERNELS: dict[str, Callable[..., Any]] = {
         half.copy_finite,
         half.half_add,
         half.to_half,
+        natural.natural8_add,
+        natural.natural8_pack,
+        natural.natural8_unpack,
+        natural.natural_add,
+        natural.natural_pack,
+        natural.natural_unpack,
         pack.pack,
         pack.unpack,
         quantize.dequantize,
@@ -20,6 +26,9 @@ KERNELS: dict[str, Callable[..., Any]] = {
         quantize.quantize,
         quantize.quantize_keep,
         quantize.quantize_to,
+        quantize.scales,
+        rice.rice_pack,
+        rice.rice_unpack,
         select.above,
         select.largest,
         select.scatter_add,
@@ -29,6 +38,11 @@ KERNELS: dict[str, Callable[..., Any]] = {
         sign.sign_keep,
         sign.sign_pack,
         sign.sign_unpack,
+        sums.abs_sums,
+        sums.square_sums,
+        trits.ternary,
+        trits.ternary_add,
+        trits.ternary_unpack,
     )
 }
 

@@ -110,6 +110,61 @@ def smaller_magnitude(b: Any, least: Any, bits: Any) -> Any:
     return b.select(b.icmp_signed("<", least, magnitude), least, magnitude)
 
 
+# ------------------------------------------------------------- powers of two, see plain/natural.py
+
+
+def _power(b: Any, bits: Any, half: Any) -> Any:
+    size = b.and_(bits, I32(0x7FFFFFFF))
+    noise = b.or_(b.shl(half, I32(7)), I32(64))
+    e = b.lshr(b.add(size, noise), I32(23))
+    e = b.select(b.icmp_unsigned("<", e, I32(254)), e, I32(254))
+    return b.select(b.icmp_unsigned("<", size, I32(255 << 23)), e, I32(255))
+
+
+@lanes(u8(u32, u32))
+def power(b: Any, bits: Any, half: Any) -> Any:
+    """The exponent of |x| after rounding to a power of two by chance."""
+    return b.trunc(_power(b, bits, half), I8)
+
+
+@lanes(u8(u32, u32))
+def power8(b: Any, bits: Any, half: Any) -> Any:
+    """Sign and 7-bit exponent."""
+    e = _power(b, bits, half)
+    inside = b.sub(e, I32(63))
+    inside = b.select(b.icmp_signed(">", inside, I32(0)), inside, I32(0))
+    inside = b.select(b.icmp_signed("<", inside, I32(126)), inside, I32(126))
+    code = b.select(b.icmp_unsigned("==", e, I32(255)), I32(127), inside)
+    return b.trunc(b.or_(code, b.shl(b.lshr(bits, I32(31)), I32(7))), I8)
+
+
+@lanes(f32(u8, u8, u32))
+def power_of(b: Any, exponent: Any, signs: Any, j: Any) -> Any:
+    """+-2^(e - 127), minus where bit j mod 8 of `signs` is set."""
+    sign = b.shl(b.lshr(b.zext(signs, I32), b.and_(j, I32(7))), I32(31))
+    return b.bitcast(b.or_(b.shl(b.zext(exponent, I32), I32(23)), sign), F32)
+
+
+@lanes(f32(u8))
+def power_of8(b: Any, code: Any) -> Any:
+    bits = b.zext(code, I32)
+    size = b.and_(bits, I32(127))
+    e = b.select(b.icmp_unsigned("==", size, I32(0)), I32(0), b.add(size, I32(63)))
+    e = b.select(b.icmp_unsigned("==", size, I32(127)), I32(255), e)
+    return b.bitcast(b.or_(b.shl(e, I32(23)), b.shl(b.lshr(bits, I32(7)), I32(31))), F32)
+
+
+# ------------------------------------------------------------- base 3, see plain/trits.py
+
+
+@lanes(u8(u8, u16, u16))
+def trit(b: Any, byte: Any, factor: Any, shift: Any) -> Any:
+    """The digit of a byte that (byte * factor) >> shift brings down to the units."""
+    q = b.lshr(b.mul(b.zext(byte, I16), factor), shift)
+    third = b.lshr(b.mul(q, I16(171)), I16(9))
+    return b.trunc(b.sub(q, b.mul(third, I16(3))), I8)
+
+
 # ------------------------------------------------------------- bit patterns
 
 
@@ -137,6 +192,11 @@ def signed_as(b: Any, x: Any, scale: Any) -> Any:
 @lanes(u32(u32))
 def trailing_zeros(b: Any, x: Any) -> Any:
     return b.cttz(x, I1(0))
+
+
+@lanes(u64(u64))
+def trailing_ones(b: Any, x: Any) -> Any:
+    return b.cttz(b.not_(x), I1(0))
 
 
 @lanes(u32(u32))
@@ -239,6 +299,13 @@ def positive32(b: Any, x: Any, i: Any) -> Any:
     return b.bitcast(b.fcmp_ordered(">=", v, ir.Constant(v.type, [0.0] * 32)), I32)
 
 
+@lanes(u32(i64, i64))
+def negative32(b: Any, x: Any, i: Any) -> Any:
+    """Bit k: the sign bit of x[i + k]."""
+    v = b.load(_run(b, x, i, I32, 32), align=4)
+    return b.bitcast(b.icmp_signed("<", v, ir.Constant(v.type, [0] * 32)), I32)
+
+
 def _signs(b: Any, word: Any, m: Any) -> Any:
     return b.select(b.bitcast(word, _vector(I1, 32)), _splat(b, m, 32), _splat(b, b.fneg(m), 32))
 
@@ -253,6 +320,26 @@ def put_signs32(b: Any, out: Any, i: Any, word: Any, m: Any) -> Any:
 def add_signs32(b: Any, total: Any, i: Any, word: Any, m: Any) -> Any:
     p = _run(b, total, i, F32, 32)
     return b.store(b.fadd(b.load(p, align=4), _signs(b, word, m)), p, align=4)
+
+
+def _powers(b: Any, codes: Any, i: Any, word: Any, weight: Any) -> Any:
+    wide_ = b.zext(b.load(_run(b, codes, i, I8, 32), align=1), _vector(I32, 32))
+    minus, none = (ir.Constant(wide_.type, [v] * 32) for v in (0x80000000, 0))
+    sign = b.select(b.bitcast(word, _vector(I1, 32)), minus, none)
+    bits = b.or_(b.shl(wide_, ir.Constant(wide_.type, [23] * 32)), sign)
+    return b.fmul(b.bitcast(bits, _vector(F32, 32)), _splat(b, weight, 32))
+
+
+@lanes(types.void(i64, i64, i64, u32, f32))
+def put_powers32(b: Any, out: Any, codes: Any, i: Any, word: Any, weight: Any) -> Any:
+    """out[i + k] <- +-2^(code - 127) weight, minus where bit k is set."""
+    return b.store(_powers(b, codes, i, word, weight), _run(b, out, i, F32, 32), align=4)
+
+
+@lanes(types.void(i64, i64, i64, u32, f32))
+def add_powers32(b: Any, total: Any, codes: Any, i: Any, word: Any, weight: Any) -> Any:
+    p = _run(b, total, i, F32, 32)
+    return b.store(b.fadd(b.load(p, align=4), _powers(b, codes, i, word, weight)), p, align=4)
 
 
 def _beyond(b: Any, bits: Any, edge: Any) -> Any:

@@ -278,6 +278,12 @@ def quantize_units(
             encode_chunk(x, min(CHUNK, last - at), at, scale, scales, packed, key, bits, block, shift, codes)
 
 
+@kernel("void(int64, int64, int64, int64, int64, int64, int64, int64, int64)")
+def scale_units(x: Any, n: Any, scale: Any, block: Any, norm: Any, unit: Any, sums: Any, start: Any, stop: Any) -> None:
+    for u in range(start, stop):
+        write_scales(x, scale, block, norm, u * unit, min((u + 1) * unit, n), u * (unit // block), sums)
+
+
 @kernel(f"void(int64, int64, float32, {_VECTOR}, {_CODE}, int64, int64, int64)")
 def quantize_keep_units(
     x: Any,
@@ -324,6 +330,19 @@ def dequantize_chunks(
 
 def signed_key(stream: Stream) -> int:
     return stream.key - (1 << 64) if stream.key >> 63 else stream.key
+
+
+def scales(x: Tensor, block: int, norm: str) -> Tensor:
+    x, n = x.contiguous(), x.numel()
+    scale, unit = torch.empty(-(-n // block)), block * max(1, CHUNK // block)
+    a, out = address(x, torch.float32), scale.data_ptr()
+
+    def work(start: int, stop: int) -> None:
+        sums = torch.empty(sums_bytes(min(block, n)) if norm == "l2" else 0, dtype=torch.uint8)
+        scale_units(a, n, out, block, NORMS[norm], unit, sums.data_ptr(), start, stop)
+
+    spread(work, -(-n // unit), n)
+    return scale
 
 
 def quantize(x: Tensor, scale: Tensor, packed: Tensor, stream: Stream, bits: int, block: int, norm: str) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from laconic.kernels.cpu.compile import part
+import torch
+from torch import Tensor
+
+from laconic.kernels.cpu.compile import kernel, part
 from laconic.kernels.cpu.lanes import get_f64, lane_abs_sum, lane_square_sum, put_f64
+from laconic.kernels.cpu.pool import address, spread
 from laconic.kernels.plain.sums import PIECE
 
 
@@ -42,3 +46,31 @@ def abs_sum(x: Any, n: Any, sums: Any) -> Any:
     for i in range((n + PIECE - 1) // PIECE):
         put_f64(sums, i, lane_abs_sum(x + 4 * PIECE * i, min(PIECE, n - PIECE * i)))
     return folded(sums, (n + PIECE - 1) // PIECE)
+
+
+@kernel("void(int64, int64, int64, int64, int64, int64, int64, int64)")
+def sum_blocks(x: Any, n: Any, out: Any, block: Any, squares: Any, sums: Any, start: Any, stop: Any) -> None:
+    for b in range(start, stop):
+        here, size = x + 4 * b * block, min(block, n - b * block)
+        put_f64(out, b, square_sum(here, size, sums) if squares else abs_sum(here, size, sums))
+
+
+def abs_sums(x: Tensor, block: int) -> Tensor:
+    return _sums(x, block, 0)
+
+
+def square_sums(x: Tensor, block: int) -> Tensor:
+    return _sums(x, block, 1)
+
+
+def _sums(x: Tensor, block: int, squares: int) -> Tensor:
+    x, n = x.contiguous(), x.numel()
+    out = torch.empty(-(-n // block), dtype=torch.float64)
+    a = address(x, torch.float32)
+
+    def work(start: int, stop: int) -> None:
+        room = torch.empty(sums_bytes(min(block, n)), dtype=torch.uint8)
+        sum_blocks(a, n, out.data_ptr(), block, squares, room.data_ptr(), start, stop)
+
+    spread(work, out.numel(), n)
+    return out
