@@ -11,6 +11,7 @@ already: packing those writes the header and copies nothing.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import zlib
 from collections.abc import Callable
@@ -76,21 +77,24 @@ def pack(label: Label, aux: int, parts: tuple[Tensor, ...], *, checksum: bool = 
         message = _copied(parts)
     crc = _crc(message) if checksum else 0
     head = _HEADER.pack(_MAGIC, _VERSION, _CHECKED * checksum, *label.fields(), aux, crc)
-    message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(message.device)
+    if message.device.type == "cpu":
+        ctypes.memmove(message.data_ptr(), head, HEADER_BYTES)  # a tenth of what torch takes for 24 bytes
+    else:
+        message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(message.device)
     return message
 
 
 def _around(parts: tuple[Tensor, ...]) -> Tensor | None:
     """The message these parts stand in, if `blank` made them."""
-    if not parts or not all(p.is_contiguous() for p in parts):
+    if not parts or parts[0].is_meta:
         return None
-    storage, at = parts[0].untyped_storage(), HEADER_BYTES
+    storage = parts[0].untyped_storage()
+    start, at = storage.data_ptr(), HEADER_BYTES
     for part in parts:
-        here = part.storage_offset() * part.element_size()
-        if here != at or part.untyped_storage().data_ptr() != storage.data_ptr():
+        if part.data_ptr() != start + at or not part.is_contiguous():
             return None
         at += part.nbytes
-    if storage.nbytes() != at or storage.data_ptr() == 0:
+    if storage.nbytes() != at:
         return None
     return torch.empty(0, dtype=torch.uint8, device=parts[0].device).set_(storage, 0, (at,), (1,))
 
@@ -110,7 +114,7 @@ def unpack(message: Tensor, label: Label, layout: Layout) -> tuple[int, tuple[Te
     """The `aux` word and the parts, as views of the message; refuses what does not fit."""
     if message.dtype != torch.uint8 or message.numel() < HEADER_BYTES:
         raise PayloadError(f"A message of {message.nbytes} bytes is shorter than its header.")
-    head = bytes(message[:HEADER_BYTES].cpu().numpy())
+    head = _head(message)
     magic, version, flags, method, bucket, step, numel, aux, crc = _HEADER.unpack(head)
     if magic != _MAGIC or version != _VERSION:
         raise PayloadError(f"A message starts with {head[:3]!r}: not one of ours, or another version.")
@@ -124,18 +128,27 @@ def unpack(message: Tensor, label: Label, layout: Layout) -> tuple[int, tuple[Te
     return aux, _cut(message, layout(numel, aux))
 
 
+def _head(message: Tensor) -> bytes:
+    if message.device.type == "cpu" and message.is_contiguous():
+        return ctypes.string_at(message.data_ptr(), HEADER_BYTES)
+    return bytes(message[:HEADER_BYTES].cpu().numpy())
+
+
 def _cut(message: Tensor, parts: tuple[Part, ...]) -> tuple[Tensor, ...]:
-    want = HEADER_BYTES + sum(p.nbytes for p in parts)
+    sizes = [p.nbytes for p in parts]
+    want = HEADER_BYTES + sum(sizes)
     if message.numel() != want:
         raise PayloadError(f"A message of {message.numel()} bytes should have {want}.")
-    out, at = [], HEADER_BYTES
-    for part in parts:
-        piece = message[at : at + part.nbytes]
-        if piece.storage_offset() % part.dtype.itemsize:
-            piece = piece.clone()  # a message inside a larger buffer may start anywhere
-        out.append(piece.view(part.dtype))
-        at += part.nbytes
-    return tuple(out)
+    _, *pieces = torch.split_with_sizes(message, [HEADER_BYTES, *sizes])  # half the price of Tensor.split
+    return tuple(_as(part.dtype, piece) for part, piece in zip(parts, pieces, strict=True))
+
+
+def _as(dtype: torch.dtype, piece: Tensor) -> Tensor:
+    if dtype == torch.uint8:
+        return piece
+    if piece.storage_offset() % dtype.itemsize:
+        piece = piece.clone()  # a message inside a larger buffer may start anywhere
+    return piece.view(dtype)
 
 
 def _crc(message: Tensor) -> int:

@@ -43,6 +43,7 @@ ternary_add = dispatched(reference.ternary_add)
 ternary_unpack = dispatched(reference.ternary_unpack)
 to_half = dispatched(reference.to_half)
 unpack = dispatched(reference.unpack)
+within = dispatched(reference.within)
 
 __all__ = [
     "above",
@@ -81,4 +82,5 @@ __all__ = [
     "to_half",
     "trit_bytes",
     "unpack",
+    "within",
 ]

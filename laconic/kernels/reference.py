@@ -27,7 +27,7 @@ from laconic.kernels.plain.quantize import (
     steps,
 )
 from laconic.kernels.plain.rice import rice_pack, rice_unpack
-from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep
+from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep, within
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.sums import abs_sums, ordered_sums, square_sums
 from laconic.kernels.plain.trits import (
@@ -83,4 +83,5 @@ __all__ = [
     "trit_bytes",
     "unpack",
     "unpack_trits",
+    "within",
 ]

@@ -34,6 +34,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
         select.scatter_add,
         select.select,
         select.select_keep,
+        select.within,
         sign.sign_add,
         sign.sign_keep,
         sign.sign_pack,

@@ -204,6 +204,12 @@ def without_lowest_bit(b: Any, x: Any) -> Any:
     return b.and_(x, b.sub(x, I32(1)))
 
 
+@lanes(types.int32(types.int32, types.int32, types.int32))
+def outside_of(b: Any, seen: Any, i: Any, n: Any) -> Any:
+    """seen, or 1 where i is not in 0 .. n-1."""
+    return b.or_(seen, b.zext(b.icmp_unsigned(">=", i, n), I32))
+
+
 # ------------------------------------------------------------- memory: (address of an array, index)
 
 

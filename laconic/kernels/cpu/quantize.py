@@ -38,7 +38,7 @@ from laconic.kernels.cpu.lanes import (
 )
 from laconic.kernels.cpu.pack import CHUNK, pack_chunk, unpack_chunk
 from laconic.kernels.cpu.pool import address, spread
-from laconic.kernels.cpu.sums import square_sum, sums_bytes
+from laconic.kernels.cpu.sums import square_sum, with_sums
 from laconic.kernels.plain.quantize import LIFT, LIFT_BELOW
 
 HALF = CHUNK // 2
@@ -337,11 +337,10 @@ def scales(x: Tensor, block: int, norm: str) -> Tensor:
     scale, unit = torch.empty(-(-n // block)), block * max(1, CHUNK // block)
     a, out = address(x, torch.float32), scale.data_ptr()
 
-    def work(start: int, stop: int) -> None:
-        sums = torch.empty(sums_bytes(min(block, n)) if norm == "l2" else 0, dtype=torch.uint8)
-        scale_units(a, n, out, block, NORMS[norm], unit, sums.data_ptr(), start, stop)
+    def work(sums: int, start: int, stop: int) -> None:
+        scale_units(a, n, out, block, NORMS[norm], unit, sums, start, stop)
 
-    spread(work, -(-n // unit), n)
+    with_sums(work, norm == "l2", min(block, n), -(-n // unit), n)
     return scale
 
 
@@ -359,11 +358,7 @@ def _quantize(x: Tensor, scale: Tensor, packed: Tensor, stream: Stream, bits: in
     into = (address(x, torch.float32), n, address(scale, torch.float32), scale.numel(), address(packed, torch.uint8))
     code = (signed_key(stream), bits, block, norm, unit)
 
-    def work(start: int, stop: int) -> None:
-        sums = torch.empty(sums_bytes(min(block, n)) if norm == L2 else 0, dtype=torch.uint8)
-        quantize_units(*into, *code, sums.data_ptr(), start, stop)
-
-    spread(work, -(-n // unit), n)
+    with_sums(lambda sums, a, b: quantize_units(*into, *code, sums, a, b), norm == L2, min(block, n), -(-n // unit), n)
 
 
 def quantize_keep(
@@ -384,11 +379,10 @@ def quantize_keep(
     into = (address(scale, torch.float32), scale.numel(), address(packed, torch.uint8))
     code = (signed_key(stream), bits, block, NORMS[norm], unit)
 
-    def work(start: int, stop: int) -> None:
-        sums = torch.empty(sums_bytes(min(block, n)) if norm == "l2" else 0, dtype=torch.uint8)
-        quantize_keep_units(*memory, *into, *code, sums.data_ptr(), start, stop)
+    def work(sums: int, start: int, stop: int) -> None:
+        quantize_keep_units(*memory, *into, *code, sums, start, stop)
 
-    spread(work, -(-n // unit), n)
+    with_sums(work, norm == "l2", min(block, n), -(-n // unit), n)
 
 
 def dequantize(out: Tensor, scale: Tensor, packed: Tensor, bits: int, block: int, weight: float) -> None:

@@ -28,6 +28,7 @@ from laconic.kernels.cpu.lanes import (
     larger_magnitude,
     magnitude,
     mix,
+    outside_of,
     prefetch,
     put_f32,
     put_i32,
@@ -203,6 +204,15 @@ def zero_at(x: Any, index: Any, k: Any) -> None:
         put_f32(x, get_i32(index, i), F(0))
 
 
+@kernel("int64(int64, int64, int64)")
+def count_outside(index: Any, k: Any, n: Any) -> Any:
+    wide()
+    outside = I32(0)
+    for i in range(k):
+        outside = outside_of(outside, get_i32(index, i), n)
+    return np.int64(outside)
+
+
 @kernel("void(int64, int64, int64, int64, float32)")
 def add_at(total: Any, index: Any, values: Any, k: Any, weight: Any) -> None:
     for i in range(k):
@@ -263,20 +273,22 @@ def _candidates(collect_in: Any, n: int, edge: int, room: int) -> tuple[Tensor, 
     """Indices and values in order, and their number (more than there is room for: not all are there)."""
     parts = 1 if n < 2 * ENOUGH else min(torch.get_num_threads(), n // ENOUGH)
     edges = [min(n, SLICE * (-(-n // SLICE) * i // parts)) for i in range(parts)] + [n]
-    index = torch.empty(parts, room, dtype=torch.int32)
-    values = torch.empty(parts, room, dtype=torch.float32)
+    index = torch.empty(parts * room, dtype=torch.int32)
+    values = torch.empty(parts * room, dtype=torch.float32)
+    if parts == 1:
+        return index, values, collect_in(0, n, edge, index.data_ptr(), values.data_ptr(), room)
     counts = [0] * parts
 
     def work(start: int, stop: int) -> None:
         for i in range(start, stop):
-            counts[i] = collect_in(edges[i], edges[i + 1], edge, index[i].data_ptr(), values[i].data_ptr(), room)
+            to = 4 * room * i
+            into = (index.data_ptr() + to, values.data_ptr() + to, room)
+            counts[i] = collect_in(edges[i], edges[i + 1], edge, *into)
 
     spread(work, parts, n)
-    if parts == 1:
-        return index[0], values[0], counts[0]
     if max(counts) > room:
-        return index[0], values[0], room + 1
-    both = [torch.cat([t[i, :c] for i, c in enumerate(counts)]) for t in (index, values)]
+        return index[:room], values[:room], room + 1
+    both = [torch.cat([t[i * room : i * room + c] for i, c in enumerate(counts)]) for t in (index, values)]
     if both[0].numel() < room:  # room for the exact way, should these be too few
         both = [torch.cat([t, t.new_empty(room - t.numel())]) for t in both]
     return both[0], both[1], sum(counts)
@@ -301,7 +313,15 @@ def above(x: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
         room = min(n + 64, 4 * room)
 
 
+def within(at: Tensor, numel: int) -> bool:
+    if at.dtype != torch.int32:
+        return plain.within(at, numel)
+    at = at.contiguous()
+    return bool(count_outside(at.data_ptr(), at.numel(), min(numel, 2**31 - 1)) == 0)
+
+
 def scatter_add(total: Tensor, at: Tensor, values: Tensor, weight: float) -> None:
     at, values = at.to(torch.int32).contiguous(), values.contiguous()
+    assert at.numel() == values.numel(), "a value for every index"
     into = address(total, torch.float32)
     add_at(into, address(at, torch.int32), address(values, torch.float32), at.numel(), weight)

@@ -29,7 +29,7 @@ from laconic.kernels.cpu.lanes import (
 )
 from laconic.kernels.cpu.pool import address, spread
 from laconic.kernels.cpu.quantize import add_vectors
-from laconic.kernels.cpu.sums import abs_sum, sums_bytes
+from laconic.kernels.cpu.sums import abs_sum, with_sums
 
 CHUNK = 1024  # elements between two looks at the clock of threads; any multiple of 32
 F = np.float32
@@ -152,11 +152,7 @@ def sign_pack(x: Tensor, scale: Tensor, packed: Tensor, block: int) -> None:
     n, unit = x.numel(), _unit(block, x.numel())
     into = (address(x, torch.float32), n, address(scale, torch.float32), address(packed, torch.uint8))
 
-    def work(start: int, stop: int) -> None:
-        sums = torch.empty(sums_bytes(min(block, n)), dtype=torch.uint8)
-        sign_units(*into, block, unit, sums.data_ptr(), start, stop)
-
-    spread(work, -(-n // unit), n)
+    with_sums(lambda sums, a, b: sign_units(*into, block, unit, sums, a, b), True, min(block, n), -(-n // unit), n)
 
 
 def sign_keep(
@@ -167,11 +163,10 @@ def sign_keep(
     memory = (address(x, torch.float32), address(residual, torch.float32), damping, address(left, torch.float32), n)
     into = (address(scale, torch.float32), address(packed, torch.uint8))
 
-    def work(start: int, stop: int) -> None:
-        sums = torch.empty(sums_bytes(min(block, n)), dtype=torch.uint8)
-        sign_keep_units(*memory, *into, block, unit, sums.data_ptr(), start, stop)
+    def work(sums: int, start: int, stop: int) -> None:
+        sign_keep_units(*memory, *into, block, unit, sums, start, stop)
 
-    spread(work, -(-n // unit), n)
+    with_sums(work, True, min(block, n), -(-n // unit), n)
 
 
 def _unit(block: int, n: int) -> int:

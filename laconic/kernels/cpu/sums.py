@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,9 +14,14 @@ from laconic.kernels.cpu.pool import address, spread
 from laconic.kernels.plain.sums import PIECE
 
 
-def sums_bytes(block: int) -> int:
-    """Scratch that the pieces of a block need."""
-    return 8 * (-(-block // PIECE) + 1)
+def with_sums(work: Callable[[int, int, int], object], needed: bool, block: int, units: int, elements: int) -> None:
+    """`spread`, with scratch for the pieces of a block's sum where there are several: work(scratch, start, stop)."""
+
+    def with_room(start: int, stop: int) -> None:
+        room = torch.empty(-(-block // PIECE) + 1, dtype=torch.float64)
+        work(room.data_ptr(), start, stop)
+
+    spread(with_room if needed and block > PIECE else lambda start, stop: work(0, start, stop), units, elements)
 
 
 @part
@@ -68,9 +74,8 @@ def _sums(x: Tensor, block: int, squares: int) -> Tensor:
     out = torch.empty(-(-n // block), dtype=torch.float64)
     a = address(x, torch.float32)
 
-    def work(start: int, stop: int) -> None:
-        room = torch.empty(sums_bytes(min(block, n)), dtype=torch.uint8)
-        sum_blocks(a, n, out.data_ptr(), block, squares, room.data_ptr(), start, stop)
+    def work(sums: int, start: int, stop: int) -> None:
+        sum_blocks(a, n, out.data_ptr(), block, squares, sums, start, stop)
 
-    spread(work, out.numel(), n)
+    with_sums(work, True, min(block, n), out.numel(), n)
     return out

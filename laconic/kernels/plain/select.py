@@ -44,6 +44,11 @@ def above(x: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
     return at.to(torch.int32), x[at]
 
 
+def within(at: Tensor, numel: int) -> bool:
+    """Is every index from 0 to numel - 1?"""
+    return bool(((at >= 0) & (at < numel)).all())
+
+
 def scatter_add(total: Tensor, at: Tensor, values: Tensor, weight: float) -> None:
     """total[at] += weight * values; indices are distinct and inside, whoever calls has checked."""
     total.index_add_(0, at.to(torch.int64), values * weight)
