@@ -18,6 +18,7 @@ VERBS = {
     "compare": "train with several plans and with DDP, side by side, and say who wins",
     "demo": "two small tasks on emulated hosts: DDP against three plans, in about two minutes",
     "lab": "a shell in an emulated host, or a check of what the lab measures",
+    "bench": "how fast compressors are on this machine, and on which links they pay off",
     "list": "show every algorithm a plan can name",
     "cite": "print BibTeX of the papers behind a plan",
     "doctor": "check what works on this machine and say what to install",

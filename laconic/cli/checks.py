@@ -15,6 +15,7 @@ import torch.distributed as dist
 
 from laconic.cli.loopback import WORLD, all_reduce_fault
 from laconic.cli.machine import cores
+from laconic.kernels.choose import fault
 from laconic.lab.support import NETEM_ADVICE, support
 from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE
 
@@ -90,6 +91,21 @@ def cpu() -> Check:
     return Check("cores", ok=True, detail=f"{cores()}")
 
 
+def kernels() -> Check:
+    """Compiled hot loops; builds one to see, which may take some seconds the first time."""
+    reason = fault("cpu")
+    ok = reason is None
+    detail = f"numba {importlib.metadata.version('numba')}, kept in {_kept_in()}" if ok else f"plain torch: {reason}"
+    return Check("kernels", ok, detail, "pip install numba")
+
+
+def _kept_in() -> str:
+    from laconic.kernels.cpu.compile import cache_folder
+
+    folder = cache_folder()
+    return str(folder) if folder else "no folder: none can be written, so every start compiles"
+
+
 def scikit_learn() -> Check:
     """The digits task trains on its bundled images."""
     ok = importlib.util.find_spec("sklearn") is not None
@@ -121,6 +137,7 @@ CHECKS: tuple[Callable[[], Check], ...] = (
     python,
     torch_itself,
     cpu,
+    kernels,
     gloo,
     all_reduce,
     cuda,

@@ -97,7 +97,7 @@ class Accordion(AbstractCompressor):
         inner = (state.inner[0], out.state) if harsh else (out.state, state.inner[1])
         total = state.total + out.mean.to(torch.float32)
         kept = state._replace(seen=torch.tensor(seen), total=total, inner=inner)
-        return Exchanged(out.mean, out.sent, kept if seen < self.window else self._decided(kept, lr))
+        return out._replace(state=kept if seen < self.window else self._decided(kept, lr))
 
     def _decided(self, state: Phase, lr: float) -> Phase:
         norm = float(torch.linalg.vector_norm(state.total, dtype=torch.float64))

@@ -86,12 +86,12 @@ class AdaComp(AbstractOneShot):
 
     async def exchange(self, x: Tensor, state: Accumulated, spec: BucketSpec, turn: Turn) -> Exchanged:
         total = state.residual + x
-        said = self._say(as_float32(total), as_float32(total + x))
+        said = self._marked(as_float32(total), as_float32(total + x))
         out = await super().exchange(said, Owned(state.error, state.damping), wide(spec), turn)
         kept = Accumulated(out.state.error, out.state.damping, total - out.sent)
-        return Exchanged(back_to(x.dtype, out.mean), back_to(x.dtype, out.sent), kept)
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), kept)
 
-    def _say(self, total: Tensor, soon: Tensor) -> Tensor:
+    def _marked(self, total: Tensor, soon: Tensor) -> Tensor:
         """sign(G) s where |H| reaches the largest |G| of the bin, else 0."""
         top = reference.blocks(total, self.block).abs().amax(dim=1)
         reaches = reference.blocks(soon, self.block).abs() >= top.unsqueeze(1)
@@ -99,7 +99,7 @@ class AdaComp(AbstractOneShot):
         return torch.where(chosen, total.sign() * _scale(top), 0.0)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        x = self._say(x, x)
+        x = self._marked(x, x)
         at = x.nonzero().view(-1)
         bins, first = at // self.block, torch.ones_like(at)
         first[1:] = (bins[1:] != bins[:-1]).to(torch.int64)

@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, wide
 from laconic.compress.blocked import check_bits
 from laconic.compress.levels import Levels
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Mean, Seat, Turn
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 BINS = 1024

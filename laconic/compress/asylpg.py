@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.agreed_bits import RAW, AbstractAgreedBits
 from laconic.compress.base import Grain, Size, Traits
 from laconic.compress.routed import seat_on, turn_on
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Route, Seat, Turn
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

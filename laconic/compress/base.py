@@ -146,6 +146,20 @@ class AbstractCompressor(Component, ABC):
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         """Must be called on all ranks; does not modify x or state."""
 
+    async def remember(
+        self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
+    ) -> tuple[Exchanged, Tensor]:
+        """Error feedback around `exchange`: p = residual + x is said. What came back times `damping`, and p - sent.
+
+        Where it can be done in fewer passes over memory, a subclass does.
+        """
+        p = residual + x
+        out = await self.exchange(p, state, spec, turn)
+        if damping == 1.0:
+            return out, p - out.sent
+        sent = out.sent * damping
+        return Exchanged(out.mean * damping, sent, out.state), p - sent
+
     def __or__(self, then: AbstractCompressor | AbstractCoding) -> AbstractCompressor:
         from laconic.compress.chain import Chain
         from laconic.compress.coded import Coded
@@ -182,6 +196,19 @@ class AbstractCodec(ABC):
         """total += weight * decoded; sparse codecs touch only what was sent."""
         total.add_(self.decode(parts, total.numel(), aux, draw), alpha=weight)
 
+    def put(self, out: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+        """out <- weight * decoded, whatever was in it."""
+        self.add(out.zero_(), parts, aux, draw, weight)
+
+    def encode_keep(
+        self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
+    ) -> tuple[int, tuple[Tensor, ...]]:
+        """Encodes p = residual + x; left <- p - damping * decoded. One that overrides `encode` looks here too."""
+        p = residual + x
+        aux, parts = self.encode(p, draw)
+        torch.sub(p, self.decode(parts, p.numel(), aux, draw), alpha=damping, out=left)
+        return aux, parts
+
 
 class AbstractSelector(ABC):
     """Chooses which elements are said at all."""
@@ -200,6 +227,17 @@ class AbstractSelector(ABC):
     @abstractmethod
     def select(self, x: Tensor, draw: Draw) -> Tensor:
         """Sorted, distinct int64 indices, `count(x.numel())` of them unless their number varies."""
+
+    def pick(self, x: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
+        """Indices (of any integer type) as `select` has them, and the values there."""
+        at = self.select(x, draw)
+        return at, x[at]
+
+    def pick_keep(self, x: Tensor, residual: Tensor, left: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
+        """The same of p = residual + x; left <- p with those elements set to zero."""
+        at, values = self.pick(torch.add(residual, x, out=left), draw)
+        left[at.to(torch.int64)] = 0
+        return at, values
 
     @abstractmethod
     def scale(self, numel: int) -> float:

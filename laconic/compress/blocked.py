@@ -9,11 +9,11 @@ from abc import ABC
 
 import torch
 
+from laconic import kernels as kernel
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 
 
 class AbstractBlocked(AbstractOneShot, ABC):

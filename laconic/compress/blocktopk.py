@@ -15,6 +15,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress import sparse_form
 from laconic.compress.base import Draw, Grain, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
@@ -22,7 +23,6 @@ from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, Traits
+from laconic.core import memory
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Mean, Turn
 from laconic.core.payload import Part
@@ -36,8 +38,8 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         half = self._cast(x)
-        sent = half.to(x.dtype, copy=True)  # half is given away
-        return Exchanged((await Mean(half)).to(x.dtype), sent, state)
+        sent = half.clone()  # half is given away
+        return Exchanged((await Mean(half)).to(x.dtype), lambda: sent.to(x.dtype), state)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         return (Part(self.half, numel),)
@@ -48,11 +50,18 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         return parts[0].to(torch.float32)
 
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+        kernel.half_add(total, parts[0], weight)
+
     def _cast(self, x: Tensor) -> Tensor:
         if x.dtype == self.half:
             return x.clone()
         top = min(self.top, torch.finfo(x.dtype).max)
-        return x.clamp(-top, top).to(self.half)
+        if x.dtype != torch.float32:
+            return x.clamp(-top, top).to(self.half)
+        half = memory.empty(x.numel(), self.half, x.device)
+        kernel.to_half(x, half, top)
+        return half
 
 
 @dataclass(frozen=True)

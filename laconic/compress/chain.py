@@ -16,6 +16,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import (
     NOMINAL,
     AbstractCodec,
@@ -28,7 +29,7 @@ from laconic.compress.base import (
     clip,
 )
 from laconic.compress.one_shot import AbstractOneShot
-from laconic.compress.sparse import check_indices
+from laconic.compress.sparse import refuse_outside
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.payload import Part
@@ -130,10 +131,23 @@ class Chain(AbstractOneShot):
         return indices + self._codec.layout(k, 0)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        at = self._selector.select(x, draw)
-        aux, parts = self._codec.encode(clip(x[at] * self._selector.scale(x.numel()), x.dtype), draw)
+        at, values = self._selector.pick(x, draw)
+        return at.numel(), self._parts(at, values, x.numel(), draw)
+
+    def encode_keep(
+        self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
+    ) -> tuple[int, tuple[Tensor, ...]]:
+        at, values = self._selector.pick_keep(x, residual, left, draw)
+        parts = self._parts(at, values, x.numel(), draw)
+        said = self._codec.decode(parts[1:] if self._selector.travels else parts, at.numel(), 0, draw)
+        left[at.to(torch.int64)] = values - damping * self.damping(x.numel()) * said
+        return at.numel(), parts
+
+    def _parts(self, at: Tensor, values: Tensor, numel: int, draw: Draw) -> tuple[Tensor, ...]:
+        scale = self._selector.scale(numel)
+        aux, parts = self._codec.encode(values if scale == 1.0 else clip(values * scale, values.dtype), draw)
         assert aux == 0, "a values codec has a size that follows from the number of values"
-        return at.numel(), ((at.to(torch.int32),) if self._selector.travels else ()) + parts
+        return ((at.to(torch.int32),) if self._selector.travels else ()) + parts
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = torch.zeros(numel, device=parts[0].device)
@@ -142,10 +156,11 @@ class Chain(AbstractOneShot):
 
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         if self._selector.travels:
-            at, parts = check_indices(parts[0], total.numel()), parts[1:]
+            at, parts = parts[0], parts[1:]
+            refuse_outside(at, total.numel())
         else:
             at = self._selector.select(total, draw)
         if self.varies and at.numel() != aux:
             raise PayloadError(f"A message of {aux} values came where {at.numel()} were drawn.")
         values = self._codec.decode(parts, at.numel(), 0, draw)
-        total.index_add_(0, at, values, alpha=weight * self.damping(total.numel()))
+        kernel.scatter_add(total, at, values, weight * self.damping(total.numel()))

@@ -120,19 +120,44 @@ class Coded(AbstractOneShot):
         return (Part(torch.uint8, aux),)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        selector, codec, _, coding = self.recipe
-        at = None if selector is None else selector.select(x, draw)
-        said = x if at is None or selector is None else clip(x[at] * selector.scale(x.numel()), x.dtype)
-        _, parts = codec.encode(said, draw)
+        selector, codec, _, _ = self.recipe
+        if selector is None:
+            return self._written(codec.encode(x, draw)[1], None, x)
+        at, values = selector.pick(x, draw)
+        return self._written(self._value_parts(values, x.numel(), draw), at, x)
+
+    def encode_keep(
+        self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
+    ) -> tuple[int, tuple[Tensor, ...]]:
+        selector, codec, _, _ = self.recipe
+        if selector is None:
+            return self._written(codec.encode_keep(x, residual, left, damping, draw)[1], None, x)
+        at, values = selector.pick_keep(x, residual, left, draw)
+        parts = self._value_parts(values, x.numel(), draw)
+        said = codec.decode(parts, at.numel(), 0, draw)
+        left[at.to(torch.int64)] = values - damping * self._damping(x.numel()) * said
+        return self._written(parts, at, x)
+
+    def _value_parts(self, values: Tensor, numel: int, draw: Draw) -> tuple[Tensor, ...]:
+        selector, codec, _, _ = self.recipe
+        scale = selector.scale(numel) if selector else 1.0
+        return codec.encode(values if scale == 1.0 else clip(values * scale, values.dtype), draw)[1]
+
+    def _written(self, parts: tuple[Tensor, ...], at: Tensor | None, x: Tensor) -> tuple[int, tuple[Tensor, ...]]:
+        _, codec, _, coding = self.recipe
+        count = x.numel() if at is None else at.numel()
         if coding is not None and isinstance(codec, AbstractSymbols):
-            symbols = codec.to_symbols(parts[-1], said.numel())
+            symbols = codec.to_symbols(parts[-1], count)
             stream = _tensor(coding.encode_symbols(_array(symbols), codec.symbol_count), x.device)
             if stream.numel() < parts[-1].nbytes:
                 parts = (*parts[:-1], stream)
         indices = self._write_indices(at, x)
-        head = torch.tensor([said.numel(), indices.numel()], dtype=torch.int32, device=x.device)
+        head = torch.tensor([count, indices.numel()], dtype=torch.int32, device=x.device)
         body = torch.cat([part.contiguous().view(-1).view(torch.uint8) for part in (head, *parts, indices)])
         return body.numel(), (body,)
+
+    def _damping(self, numel: int) -> float:
+        return self.base.damping(numel) if isinstance(self.base, Chain) else 1.0
 
     def _write_indices(self, at: Tensor | None, x: Tensor) -> Tensor:
         selector, _, coding, _ = self.recipe
@@ -140,7 +165,7 @@ class Coded(AbstractOneShot):
             return torch.empty(0, dtype=torch.uint8, device=x.device)
         if coding is None:
             return at.to(torch.int32).view(torch.uint8)
-        return _tensor(coding.write(at.cpu().numpy(), x.numel()), x.device)
+        return _tensor(coding.write(at.to(torch.int64).cpu().numpy(), x.numel()), x.device)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = torch.zeros(numel, device=parts[0].device)
@@ -149,7 +174,7 @@ class Coded(AbstractOneShot):
 
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         (body,) = parts
-        weight *= self.base.damping(total.numel()) if isinstance(self.base, Chain) else 1.0
+        weight *= self._damping(total.numel())
         count, index_bytes = self._read_head(body, total.numel())
         values = self._read_values(body[_HEAD : body.numel() - index_bytes], count, draw)
         at = self._read_indices(body[body.numel() - index_bytes :], count, total, draw)

@@ -113,7 +113,7 @@ class DGC(AbstractSelected):
         if self.mask == "factor":
             u = torch.where(out.sent != 0, 0.0, u)
         kept_ = Corrected(out.state.error, out.state.damping, u, v - out.sent)
-        return Exchanged(back_to(x.dtype, out.mean), back_to(x.dtype, out.sent), kept_)
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), kept_)
 
     def _clipped(self, x: Tensor, world: int) -> Tensor:
         if not self.clip:

@@ -80,4 +80,4 @@ class ECQ(AbstractCompressor):
     async def exchange(self, x: Tensor, state: History, spec: BucketSpec, turn: Turn) -> Exchanged:
         out = await self.inner.exchange(x + self.alpha * state.residual, state.inner, wide(spec), turn)
         h = self.beta * state.residual + (x - out.sent)
-        return Exchanged(back_to(x.dtype, out.mean), back_to(x.dtype, out.sent), History(h, out.state))
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), History(h, out.state))

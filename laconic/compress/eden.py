@@ -23,6 +23,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits, clip
 from laconic.compress.blocked import AbstractBlocked, check_bits, codes
 from laconic.compress.rotation import check_power_of_two, rotate, rotate_back
@@ -30,7 +31,6 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
 from laconic.core.rng import Stream, fold
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 CENTROIDS = {  # of the half normal distribution

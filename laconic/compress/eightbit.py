@@ -22,12 +22,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.blocked import AbstractBlocked, codes
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

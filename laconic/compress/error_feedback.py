@@ -10,7 +10,7 @@ Karimireddy, arXiv:1909.05350); undamped its memory explodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import torch
@@ -56,17 +56,8 @@ class ErrorFeedback(AbstractCompressor):
 
     def traits(self, spec: BucketSpec) -> Traits:
         inner = self.inner.traits(spec)
-        delta = inner.contraction
-        return Traits(
-            unbiased=False,
-            omega=None,
-            delta=self.damping(spec) if delta is None else delta,
-            linear=inner.linear,
-            rounds=inner.rounds,
-            grain=inner.grain,
-            remembers=True,
-            size=inner.size,
-        )
+        delta = self.damping(spec) if inner.contraction is None else inner.contraction
+        return replace(inner, unbiased=False, omega=None, delta=delta, remembers=True)
 
     @property
     def spares_small(self) -> bool:
@@ -80,10 +71,6 @@ class ErrorFeedback(AbstractCompressor):
         return Memory(residual, self.inner.init(wide(spec), seat, remember=True))
 
     async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
-        p = state.residual + x
-        out = await self.inner.exchange(p, state.inner, wide(spec), turn)
         damping = self.damping(spec)
-        mean = out.mean if damping == 1.0 else out.mean * damping
-        sent = out.sent if damping == 1.0 else out.sent * damping
-        memory = Memory(p - sent, out.state)
-        return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), memory)
+        out, left = await self.inner.remember(x, state.residual, damping, state.inner, wide(spec), turn)
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), Memory(left, out.state))

@@ -17,12 +17,12 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Grain, Traits
 from laconic.compress.blocked import check_bits
 from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

@@ -19,12 +19,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to, kept
 from laconic.compress.sparse import check_ascending, check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Swap, Turn
 from laconic.core.payload import HEADER_BYTES, Label, Part, method_tag, pack, unpack
-from laconic.kernels import reference as kernel
 
 Sparse = tuple[Tensor, Tensor]  # sorted indices, values; k of them
 

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to, kept
 from laconic.compress.one_shot import chunks
 from laconic.compress.sparse import check_indices, check_ratio
@@ -27,7 +28,6 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Deal, Exchanged, Turn
 from laconic.core.payload import HEADER_BYTES, Label, Part, method_tag, pack, unpack
-from laconic.kernels import reference as kernel
 
 
 @dataclass(frozen=True)

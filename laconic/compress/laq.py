@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Size, Traits, as_float32, back_to
 from laconic.compress.blocked import check_bits, codes
 from laconic.compress.one_shot import AbstractOneShot
@@ -27,7 +28,6 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Route, Seat, Turn
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

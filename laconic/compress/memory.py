@@ -69,7 +69,7 @@ class AbstractMemory(AbstractCompressor, ABC):
 
 def narrowed(out: Exchanged, dtype: torch.dtype, state: Any) -> Exchanged:
     """The answer in the bucket's own type."""
-    return Exchanged(back_to(dtype, out.mean), back_to(dtype, out.sent), state)
+    return Exchanged(back_to(dtype, out.mean), lambda: back_to(dtype, out.sent), state)
 
 
 def check_share(component: AbstractCompressor, name: str, value: float, *, one: bool = False) -> None:

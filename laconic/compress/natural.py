@@ -18,12 +18,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Traits
 from laconic.compress.blocked import codes
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 
 _MANTISSA = (1 << 23) - 1
 _LARGEST = 254  # exponent code of 2^127; 255 is infinity

@@ -25,13 +25,13 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, Grain, Size, Traits, as_float32, back_to, kept
 from laconic.compress.sparse import check_ascending, check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.exchange import Deal, Exchanged, Gather, Mean, Seat, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, Part, method_tag, pack, unpack
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_sparse
 
 

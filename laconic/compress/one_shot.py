@@ -12,6 +12,7 @@ contraction: where C is none, everyone applies d D(C(q_r)) and E_r <- q_r - d D(
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,6 +20,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, as_float32, back_to
+from laconic.core import memory
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
@@ -73,38 +75,64 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         return Owned(torch.zeros(size, device=seat.device), torch.tensor(damping))
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        x32 = as_float32(x)
+        out = await self._say(as_float32(x), None, state, spec, turn)
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), out.state)
+
+    async def remember(
+        self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
+    ) -> tuple[Exchanged, Tensor]:
+        if residual.dtype != torch.float32 or type(self).exchange is not AbstractOneShot.exchange:
+            return await super().remember(x, residual, damping, state, spec, turn)
+        left = memory.empty(x.numel(), torch.float32, x.device)
+        keeping = Keeping(residual, left, damping)
+        return await self._say(as_float32(x), keeping, state, spec, turn), left
+
+    async def _say(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
         if turn.seat.router.route(self.sparse, turn.world) is Route.GATHER:
-            mean, sent, error = *await self._gather(x32, spec, turn), state.error
-        else:
-            mean, sent, error = await self._deal(x32, state, spec, turn)
-        return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), Owned(error, state.damping))
+            return await self._gather(x, keep, state, spec, turn)
+        return await self._deal(x, keep, state, spec, turn)
 
-    async def _gather(self, x: Tensor, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor]:
+    async def _gather(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
         desk = _Desk(self, spec, turn)
-        mine = desk.write(x, salt=0)
+        mine = desk.write(x, 0, keep)
         messages = await (gather_ragged(mine, self.most_bytes(x.numel())) if self.varies else Gather(mine))
-        return desk.average(messages, x), desk.read(messages[turn.rank], x.numel(), salt=0)
+        damping = keep.damping if keep else 1.0
+        mean = memory.empty(x.numel(), device=x.device)
+        desk.average(messages, mean, 0, damping)
+        return Exchanged(mean, lambda: desk.read([(messages[turn.rank], x.numel(), 0)], mean, damping), state)
 
-    async def _deal(self, x: Tensor, state: Owned, spec: BucketSpec, turn: Turn) -> tuple[Tensor, Tensor, Tensor]:
+    async def _deal(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
         desk, n = _Desk(self, spec, turn), turn.world
         cuts = chunks(x.numel(), n, self.align)
-        mine = [desk.write(x[a:b], salt=r) for r, (a, b) in enumerate(cuts)]
-        sent = [desk.read(m, b - a, salt=r) for r, (m, (a, b)) in enumerate(zip(mine, cuts, strict=True))]
-        most = self.most_bytes(max(b - a for a, b in cuts)) if self.varies else 0
+        mine = [desk.write(x[a:b], r, keep and keep.part(a, b)) for r, (a, b) in enumerate(cuts)]
+        sizes = [b - a for a, b in cuts]
+        most = self.most_bytes(max(sizes)) if self.varies else 0
         received = await (deal_ragged(tuple(mine), most) if self.varies else Deal(tuple(mine)))
         a, b = cuts[turn.rank]
-        q = desk.average(received, x[a:b], salt=turn.rank)
-        if state.error.numel():
-            q += state.error
-        again = desk.write(q, salt=n + turn.rank)
-        lengths = () if self.varies else tuple(self.message_bytes(b - a) for a, b in cuts)
-        replies = await (gather_ragged(again, most) if self.varies else Gather(again, lengths))
-        said = [desk.read(m, b - a, salt=n + r) for r, (m, (a, b)) in enumerate(zip(replies, cuts, strict=True))]
-        if (damping := float(state.damping)) != 1.0:
-            said = [chunk * damping for chunk in said]
-        left = q - said[turn.rank] if state.error.numel() else state.error
-        return torch.cat(said), torch.cat(sent), left
+        q = torch.empty(b - a, device=x.device)
+        desk.average(received, q, turn.rank, 1.0)
+        error, again = state.error, float(state.damping)
+        owner = Keeping(error, torch.empty_like(error), again) if error.numel() else None
+        reply = desk.write(q, n + turn.rank, owner)
+        lengths = () if self.varies else tuple(self.message_bytes(size) for size in sizes)
+        replies = await (gather_ragged(reply, most) if self.varies else Gather(reply, lengths))
+        damping = keep.damping if keep else 1.0
+        mean = desk.read(list(zip(replies, sizes, range(n, 2 * n), strict=True)), x, again * damping)
+        sent = list(zip(mine, sizes, range(n), strict=True))
+        return Exchanged(
+            mean, lambda: desk.read(sent, mean, damping), Owned(owner.left if owner else error, state.damping)
+        )
+
+
+class Keeping(NamedTuple):
+    """An error memory while its exchange is under way: what it held, what it will hold, and its damping."""
+
+    residual: Tensor
+    left: Tensor
+    damping: float
+
+    def part(self, start: int, stop: int) -> Keeping:
+        return Keeping(self.residual[start:stop], self.left[start:stop], self.damping)
 
 
 class _Desk:
@@ -120,21 +148,26 @@ class _Desk:
     def _label(self, numel: int, salt: int) -> Label:
         return Label(self.tag + salt, *self.place, numel)
 
-    def write(self, x: Tensor, salt: int) -> Tensor:
-        aux, parts = self.codec.encode(x, self.draw.child(salt))
+    def write(self, x: Tensor, salt: int, keep: Keeping | None = None) -> Tensor:
+        draw = self.draw.child(salt)
+        aux, parts = self.codec.encode_keep(x, *keep, draw) if keep else self.codec.encode(x, draw)
         return pack(self._label(x.numel(), salt), aux, parts, checksum=self.checksum)
 
-    def read(self, message: Tensor, numel: int, salt: int) -> Tensor:
-        aux, parts = unpack(message, self._label(numel, salt), self.codec.layout)
-        return self.codec.decode(parts, numel, aux, self.draw.child(salt))
+    def read(self, messages: Sequence[tuple[Tensor, int, int]], like: Tensor, weight: float) -> Tensor:
+        """Messages (of so many elements, with that salt) one after the other, as one vector times `weight`."""
+        out, at = memory.empty(sum(size for _, size, _ in messages), device=like.device), 0
+        for message, size, salt in messages:
+            aux, parts = unpack(message, self._label(size, salt), self.codec.layout)
+            self.codec.put(out[at : at + size], parts, aux, self.draw.child(salt), weight)
+            at += size
+        return out
 
-    def average(self, messages: list[Tensor], like: Tensor, salt: int = 0) -> Tensor:
-        total = torch.zeros_like(like)
-        label, draw = self._label(like.numel(), salt), self.draw.child(salt)
-        for message in messages:  # in rank order on every rank: the same sum, bit for bit
+    def average(self, messages: list[Tensor], out: Tensor, salt: int, weight: float) -> None:
+        """out <- weight times the mean of what these messages say."""
+        label, draw, share = self._label(out.numel(), salt), self.draw.child(salt), weight / len(messages)
+        for i, message in enumerate(messages):  # in rank order on every rank: the same sum, bit for bit
             aux, parts = unpack(message, label, self.codec.layout)
-            self.codec.add(total, parts, aux, draw, 1.0 / len(messages))
-        return total
+            (self.codec.add if i else self.codec.put)(out, parts, aux, draw, share)
 
 
 def chunks(numel: int, n: int, align: int) -> list[tuple[int, int]]:

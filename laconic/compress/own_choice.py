@@ -14,11 +14,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, clip, kept
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.payload import Part
 from laconic.core.rng import Stream, fold
-from laconic.kernels import reference as kernel
 
 
 class AbstractOwnChoice(AbstractOneShot, ABC):

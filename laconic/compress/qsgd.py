@@ -19,13 +19,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
+from laconic.core.payload import Part, blank
 
 
 @dataclass(frozen=True)
@@ -80,25 +80,27 @@ class QSGD(AbstractOneShot, AbstractSymbols):
         return scales, Part(torch.uint8, kernel.packed_bytes(numel, self.bits))
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        s, rows = self.levels, kernel.blocks(x, self.block)
-        largest = rows.abs().amax(dim=1) if rows.numel() else rows.new_zeros(0)
-        scale = largest if self.norm == "max" else _l2(rows, largest)
-        unit = torch.where(scale > 0, scale, torch.ones_like(scale)).unsqueeze(1)
-        noise = draw.own.uniform(rows.numel(), x.device).view_as(rows)
-        level = (rows / unit * s + noise).floor_().clamp_(-s, s)  # floor(a + U) rounds without bias
-        codes = (level + s).to(torch.uint8).view(-1)[: x.numel()]
-        return 0, (scale, kernel.pack(codes, self.bits))
+        scale, packed = blank(self.layout(x.numel(), 0), x.device)
+        kernel.quantize(x, scale, packed, draw.own, self.bits, self.block, self.norm)
+        return 0, (scale, packed)
+
+    def encode_keep(
+        self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
+    ) -> tuple[int, tuple[Tensor, ...]]:
+        scale, packed = blank(self.layout(x.numel(), 0), x.device)
+        code = (draw.own, self.bits, self.block, self.norm)
+        kernel.quantize_keep(x, residual, left, damping, scale, packed, *code)
+        return 0, (scale, packed)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        out = torch.empty(numel, device=parts[0].device)
+        self.put(out, parts, aux, draw, 1.0)
+        return out
+
+    def put(self, out: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         scale, packed = parts
-        level = kernel.unpack(packed, self.bits, numel).to(torch.float32) - self.levels
-        rows = kernel.blocks(level, self.block) / self.levels
-        return (rows * scale.unsqueeze(1)).view(-1)[:numel]
+        kernel.dequantize(out, scale, packed, self.bits, self.block, weight)
 
-
-def _l2(rows: Tensor, largest: Tensor) -> Tensor:
-    """Norms that neither overflow nor vanish: squares are taken relative to the largest element."""
-    unit = torch.where(largest > 0, largest, torch.ones_like(largest))
-    top = torch.finfo(rows.dtype).max
-    norms: Tensor = torch.linalg.vector_norm(rows / unit.unsqueeze(1), dim=1)
-    return (norms * largest).clamp_(max=top)
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+        scale, packed = parts
+        kernel.dequantize_add(total, scale, packed, self.bits, self.block, weight)

@@ -18,12 +18,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.blocked import check_bits, codes
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 
 _SAMPLE = 1 << 14
 

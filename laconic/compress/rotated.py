@@ -17,6 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.blocked import codes
 from laconic.compress.klevel import check_levels
@@ -24,7 +25,6 @@ from laconic.compress.rotation import check_power_of_two, rotate, rotate_back
 from laconic.compress.uniform import AbstractUniform
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

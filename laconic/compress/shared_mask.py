@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, as_float32, clip
@@ -30,9 +31,29 @@ class AbstractSharedMask(AbstractCompressor, AbstractSelector, ABC):
         return 32 * self.count(spec.numel)
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        at = self.select(x, Draw(turn.own(spec), turn.shared(spec)))
-        scale = self.scale(spec.numel)
-        values = as_float32(x[at])
-        sent = x.new_zeros(spec.numel).index_copy_(0, at, clip(values * scale, x.dtype))
-        mean = await Mean(values)
-        return Exchanged(x.new_zeros(spec.numel).index_copy_(0, at, clip(mean * scale, x.dtype)), sent, state)
+        at = self._choice(x, spec, turn)
+        said = self._scaled(x[at], x)
+        return Exchanged(await self._mean(x, at), lambda: _dense(x, at, said), state)
+
+    async def remember(
+        self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
+    ) -> tuple[Exchanged, Tensor]:
+        p = residual + x
+        at = self._choice(p, spec, turn)
+        said = damping * self._scaled(p[at], p)
+        mean = (await self._mean(p, at)).mul_(damping)
+        p[at] -= said
+        return Exchanged(mean, lambda: _dense(p, at, said), state), p
+
+    def _choice(self, x: Tensor, spec: BucketSpec, turn: Turn) -> Tensor:
+        return self.select(x, Draw(turn.own(spec), turn.shared(spec)))
+
+    def _scaled(self, values: Tensor, x: Tensor) -> Tensor:
+        return clip(as_float32(values) * self.scale(x.numel()), x.dtype)
+
+    async def _mean(self, x: Tensor, at: Tensor) -> Tensor:
+        return _dense(x, at, self._scaled(await Mean(as_float32(x[at])), x))
+
+
+def _dense(like: Tensor, at: Tensor, values: Tensor) -> Tensor:
+    return torch.zeros_like(like).index_copy_(0, at, values)

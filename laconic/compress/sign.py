@@ -14,12 +14,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
+from laconic.core.payload import Part, blank
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,26 @@ class Sign(AbstractOneShot):
         return scales, Part(torch.uint8, kernel.packed_bytes(numel, 1))
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        rows = kernel.blocks(x, self.block)
-        size = torch.full((rows.shape[0],), float(self.block), device=x.device)
-        size[-1:] = x.numel() - (rows.shape[0] - 1) * self.block  # the last block may be short
-        scale = (rows.abs() / size.unsqueeze(1)).sum(dim=1)  # divides first: the sum cannot overflow
-        return 0, (scale, kernel.pack((x >= 0).to(torch.uint8), 1))
+        scale, packed = blank(self.layout(x.numel(), 0), x.device)
+        kernel.sign_pack(x, scale, packed, self.block)
+        return 0, (scale, packed)
+
+    def encode_keep(
+        self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
+    ) -> tuple[int, tuple[Tensor, ...]]:
+        scale, packed = blank(self.layout(x.numel(), 0), x.device)
+        kernel.sign_keep(x, residual, left, damping, scale, packed, self.block)
+        return 0, (scale, packed)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        out = torch.empty(numel, device=parts[0].device)
+        self.put(out, parts, aux, draw, 1.0)
+        return out
+
+    def put(self, out: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         scale, packed = parts
-        signs = kernel.unpack(packed, 1, numel).to(torch.float32) * 2 - 1
-        return (kernel.blocks(signs, self.block) * scale.unsqueeze(1)).view(-1)[:numel]
+        kernel.sign_unpack(out, scale, packed, self.block, weight)
+
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+        scale, packed = parts
+        kernel.sign_add(total, scale, packed, self.block, weight)

@@ -76,4 +76,4 @@ class Signum(AbstractCompressor):
         m = self.beta * state.m + (1 - self.beta) * as_float32(x)
         wide = replace(spec, dtype=torch.float32)
         out = await self._vote.exchange(m, state.inner, wide, turn)
-        return Exchanged(back_to(x.dtype, out.mean), back_to(x.dtype, out.sent), Moving(m, out.state))
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), Moving(m, out.state))

@@ -20,13 +20,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to, kept
 from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Mean, Turn
 from laconic.core.rng import Stream
-from laconic.kernels import reference as kernel
 
 _CANDIDATES = 4
 

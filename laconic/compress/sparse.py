@@ -7,6 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.core.errors import PayloadError, PlanError
 
 
@@ -25,12 +26,16 @@ def check_ratio(component: HasRatio) -> None:
         )
 
 
-def check_indices(at: Tensor, numel: int) -> Tensor:
-    """As int64; indices of a hostile or damaged message may not reach outside the bucket."""
-    if at.numel() and not at.is_meta:
+def refuse_outside(at: Tensor, numel: int) -> None:
+    """Indices of a hostile or damaged message may not reach outside the bucket."""
+    if not at.is_meta and not kernel.within(at, numel):
         low, high = torch.aminmax(at)
-        if low < 0 or high >= numel:
-            raise PayloadError(f"A message names elements {int(low)}..{int(high)} of {numel}.")
+        raise PayloadError(f"A message names elements {int(low)}..{int(high)} of {numel}.")
+
+
+def check_indices(at: Tensor, numel: int) -> Tensor:
+    """As int64, none outside the bucket."""
+    refuse_outside(at, numel)
     return at.to(torch.int64)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress import sparse_form
 from laconic.compress.base import NOMINAL, AbstractCompressor, Draw, Grain, Size, Traits, as_float32, back_to
 from laconic.compress.identity import Identity
@@ -25,7 +26,6 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
-from laconic.kernels import reference as kernel
 
 
 class AbstractSparseAllReduce(AbstractCompressor, ABC):

@@ -16,10 +16,10 @@ from enum import Enum
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.sparse import check_indices
 from laconic.core.errors import PayloadError
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 
 
 class Form(Enum):

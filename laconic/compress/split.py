@@ -48,7 +48,8 @@ class AbstractSplit(AbstractCompressor, ABC):
             )
         )
         mean = merged(pieces, [out.mean for out in outs], x)
-        return Exchanged(mean, merged(pieces, [out.sent for out in outs], x), tuple(out.state for out in outs))
+        states = tuple(out.state for out in outs)
+        return Exchanged(mean, lambda: merged(pieces, [out.sent for out in outs], x), states)
 
 
 def merged(pieces: Sequence[Piece], flats: Sequence[Tensor], like: Tensor) -> Tensor:

@@ -16,9 +16,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCodec, AbstractSelector, Draw
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 from laconic.kernels.reference_sparse import mean_of
 
 

@@ -105,4 +105,6 @@ class Strom(AbstractOneShot):
     async def exchange(self, x: Tensor, state: Waiting, spec: BucketSpec, turn: Turn) -> Exchanged:
         r = state.residual + x
         out = await super().exchange(r, state.inner, spec, turn_on(Route.GATHER, turn))
-        return Exchanged(back_to(x.dtype, out.mean), back_to(x.dtype, out.sent), Waiting(r - out.sent, out.state))
+        return Exchanged(
+            back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), Waiting(r - out.sent, out.state)
+        )

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.core.errors import PayloadError
-from laconic.kernels import reference as kernel
 
 
 class AbstractSymbols(ABC):

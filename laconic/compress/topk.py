@@ -14,12 +14,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractSelector, Draw, Grain, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
-from laconic.compress.sparse import check_indices, check_ratio
+from laconic.compress.sparse import check_ratio, refuse_outside
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,12 @@ class TopK(AbstractOneShot, AbstractSelector):
     def select(self, x: Tensor, draw: Draw) -> Tensor:
         return kernel.largest(x, self.count(x.numel()))
 
+    def pick(self, x: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
+        return kernel.select(x, self.count(x.numel()))
+
+    def pick_keep(self, x: Tensor, residual: Tensor, left: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
+        return kernel.select_keep(x, residual, left, self.count(x.numel()))
+
     def scale(self, numel: int) -> float:
         return 1.0
 
@@ -54,8 +60,16 @@ class TopK(AbstractOneShot, AbstractSelector):
         return Part(torch.int32, k), Part(torch.float32, k)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        at = self.select(x, draw)
-        return at.numel(), (at.to(torch.int32), x[at])
+        at, values = self.pick(x, draw)
+        return at.numel(), (at, values)
+
+    def encode_keep(
+        self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
+    ) -> tuple[int, tuple[Tensor, ...]]:
+        at, values = self.pick_keep(x, residual, left, draw)
+        if damping != 1.0:
+            left[at.to(torch.int64)] = values - damping * values
+        return at.numel(), (at, values)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = parts[1].new_zeros(numel)
@@ -64,4 +78,5 @@ class TopK(AbstractOneShot, AbstractSelector):
 
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         at, values = parts
-        total.index_add_(0, check_indices(at, total.numel()), values, alpha=weight)
+        refuse_outside(at, total.numel())
+        kernel.scatter_add(total, at, values, weight)

@@ -14,11 +14,11 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw
 from laconic.compress.blocked import AbstractBlocked, codes
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

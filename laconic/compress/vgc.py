@@ -87,7 +87,7 @@ class VGC(AbstractOneShot):
         out = await super().exchange(said, Owned(state.error, state.damping), wide(spec), turn)
         spread = torch.where(out.sent != 0, 0.0, math.sqrt(self.decay) * spread)
         kept = Uncertain(out.state.error, out.state.damping, r - out.sent, spread)
-        return Exchanged(back_to(x.dtype, out.mean), back_to(x.dtype, out.sent), kept)
+        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), kept)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
         x = as_float32(x)

@@ -11,13 +11,13 @@ from abc import ABC
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Traits
 from laconic.compress.blocked import codes
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
-from laconic.kernels import reference as kernel
 from laconic.kernels import reference_quant as quant
 
 

@@ -7,6 +7,7 @@ LaconicError
 ├── PeerError         a rank is missing, died, or did not answer in time
 ├── PayloadError      bytes that are not the message we expected
 ├── StateError        a checkpoint that does not fit this run
+├── KernelError       a compiled kernel cannot be built here; plain torch takes its place
 └── UsageError        a call that cannot mean anything useful
 """
 
@@ -38,6 +39,10 @@ class PayloadError(LaconicError):
 
 
 class StateError(LaconicError):
+    pass
+
+
+class KernelError(LaconicError):
     pass
 
 

@@ -6,8 +6,8 @@ takes my update and returns the update I should apply. It performs no I/O: it *a
 the requests below, and whoever drives the coroutine answers. There is no event loop; a coroutine here is
 a suspended computation. The same lines therefore run in a unit test, on processes and in virtual time.
 
-Tensors put into a request are given away: the driver may overwrite them. State passed to an exchange is
-NOT given away: it must come back unchanged if the step is aborted, so an exchange never writes into it.
+A tensor put into Mean, Sum or Max is given away: the driver may overwrite it. Messages are only read. State passed to
+an exchange is NOT given away: it must come back unchanged if the step is aborted, so an exchange never writes into it.
 
 Messages whose length depends on the data (thresholds, random counts, entropy codes) need no request of their own: one
 more round says the lengths, then the messages travel with `lengths` known:
@@ -23,10 +23,10 @@ elements, words or bytes from which the codec's `layout(numel, aux)` derives eve
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -161,10 +161,28 @@ def _lengths(told: list[Tensor], most: int) -> tuple[int, ...]:
     return lengths
 
 
-class Exchanged(NamedTuple):
-    mean: Tensor  # the update I should apply
-    sent: Tensor  # what my own contribution decoded to
-    state: Any  # what I keep for the next step
+class Exchanged:
+    """What comes back.
+
+    mean    the update I should apply
+    sent    what my own contribution decoded to; may be given as a function, since few ask
+    state   what I keep for the next step
+    """
+
+    __slots__ = ("_sent", "mean", "state")
+
+    def __init__(self, mean: Tensor, sent: Tensor | Callable[[], Tensor], state: Any) -> None:
+        self.mean, self._sent, self.state = mean, sent, state
+
+    @property
+    def sent(self) -> Tensor:
+        if not isinstance(self._sent, Tensor):
+            self._sent = self._sent()
+        return self._sent
+
+    def _replace(self, **changes: Any) -> Exchanged:
+        """As of a named tuple."""
+        return Exchanged(**({"mean": self.mean, "sent": self._sent, "state": self.state} | changes))
 
 
 Exchange = Coroutine[Request, Any, Exchanged]

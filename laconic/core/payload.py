@@ -5,11 +5,13 @@
 `method` is a tag of the codec and its settings, `numel` the number of elements it stands for, `aux` what
 the codec needs to know the sizes of its parts (e.g. how many elements were kept). The reader knows what
 it waits for, so a message of another step, bucket or codec is an error and never garbage. Parts stand in
-order of falling element size: every one is aligned and nothing is padded.
+order of falling element size: every one is aligned and nothing is padded. Parts made by `blank` stand in their message
+already: packing those writes the header and copies nothing.
 """
 
 from __future__ import annotations
 
+import ctypes
 import struct
 import zlib
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from laconic.core import memory
 from laconic.core.errors import PayloadError
 
 _HEADER = struct.Struct("<2sBBHHIIII")
@@ -60,10 +63,43 @@ def method_tag(text: str) -> int:
     return zlib.crc32(text.encode()) & 0xFFFF
 
 
+def blank(parts: tuple[Part, ...], device: torch.device | str = "cpu") -> tuple[Tensor, ...]:
+    """Parts to be written, with anything in them, side by side in the message they will travel in."""
+    return _cut(memory.empty(HEADER_BYTES + sum(p.nbytes for p in parts), torch.uint8, device), parts)
+
+
 def pack(label: Label, aux: int, parts: tuple[Tensor, ...], *, checksum: bool = False) -> Tensor:
     """One flat uint8 tensor on the parts' device."""
     sizes = [p.element_size() for p in parts]
     assert sizes == sorted(sizes, reverse=True), "parts stand in order of falling element size"
+    message = _around(parts)
+    if message is None:
+        message = _copied(parts)
+    crc = _crc(message) if checksum else 0
+    head = _HEADER.pack(_MAGIC, _VERSION, _CHECKED * checksum, *label.fields(), aux, crc)
+    if message.device.type == "cpu":
+        ctypes.memmove(message.data_ptr(), head, HEADER_BYTES)  # a tenth of what torch takes for 24 bytes
+    else:
+        message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(message.device)
+    return message
+
+
+def _around(parts: tuple[Tensor, ...]) -> Tensor | None:
+    """The message these parts stand in, if `blank` made them."""
+    if not parts or parts[0].is_meta:
+        return None
+    storage = parts[0].untyped_storage()
+    start, at = storage.data_ptr(), HEADER_BYTES
+    for part in parts:
+        if part.data_ptr() != start + at or not part.is_contiguous():
+            return None
+        at += part.nbytes
+    if storage.nbytes() != at:
+        return None
+    return torch.empty(0, dtype=torch.uint8, device=parts[0].device).set_(storage, 0, (at,), (1,))
+
+
+def _copied(parts: tuple[Tensor, ...]) -> Tensor:
     device = parts[0].device if parts else torch.device("cpu")
     message = torch.empty(HEADER_BYTES + sum(p.nbytes for p in parts), dtype=torch.uint8, device=device)
     at = HEADER_BYTES
@@ -71,9 +107,6 @@ def pack(label: Label, aux: int, parts: tuple[Tensor, ...], *, checksum: bool = 
         flat = part.detach().contiguous().view(-1)
         message[at : at + part.nbytes].copy_(flat.view(torch.uint8))
         at += part.nbytes
-    crc = _crc(message) if checksum else 0
-    head = _HEADER.pack(_MAGIC, _VERSION, _CHECKED * checksum, *label.fields(), aux, crc)
-    message[:HEADER_BYTES] = torch.frombuffer(bytearray(head), dtype=torch.uint8).to(device)
     return message
 
 
@@ -81,7 +114,7 @@ def unpack(message: Tensor, label: Label, layout: Layout) -> tuple[int, tuple[Te
     """The `aux` word and the parts, as views of the message; refuses what does not fit."""
     if message.dtype != torch.uint8 or message.numel() < HEADER_BYTES:
         raise PayloadError(f"A message of {message.nbytes} bytes is shorter than its header.")
-    head = bytes(message[:HEADER_BYTES].cpu().numpy())
+    head = _head(message)
     magic, version, flags, method, bucket, step, numel, aux, crc = _HEADER.unpack(head)
     if magic != _MAGIC or version != _VERSION:
         raise PayloadError(f"A message starts with {head[:3]!r}: not one of ours, or another version.")
@@ -95,18 +128,27 @@ def unpack(message: Tensor, label: Label, layout: Layout) -> tuple[int, tuple[Te
     return aux, _cut(message, layout(numel, aux))
 
 
+def _head(message: Tensor) -> bytes:
+    if message.device.type == "cpu" and message.is_contiguous():
+        return ctypes.string_at(message.data_ptr(), HEADER_BYTES)
+    return bytes(message[:HEADER_BYTES].cpu().numpy())
+
+
 def _cut(message: Tensor, parts: tuple[Part, ...]) -> tuple[Tensor, ...]:
-    want = HEADER_BYTES + sum(p.nbytes for p in parts)
+    sizes = [p.nbytes for p in parts]
+    want = HEADER_BYTES + sum(sizes)
     if message.numel() != want:
         raise PayloadError(f"A message of {message.numel()} bytes should have {want}.")
-    out, at = [], HEADER_BYTES
-    for part in parts:
-        piece = message[at : at + part.nbytes]
-        if piece.storage_offset() % part.dtype.itemsize:
-            piece = piece.clone()  # a message inside a larger buffer may start anywhere
-        out.append(piece.view(part.dtype))
-        at += part.nbytes
-    return tuple(out)
+    _, *pieces = torch.split_with_sizes(message, [HEADER_BYTES, *sizes])  # half the price of Tensor.split
+    return tuple(_as(part.dtype, piece) for part, piece in zip(parts, pieces, strict=True))
+
+
+def _as(dtype: torch.dtype, piece: Tensor) -> Tensor:
+    if dtype == torch.uint8:
+        return piece
+    if piece.storage_offset() % dtype.itemsize:
+        piece = piece.clone()  # a message inside a larger buffer may start anywhere
+    return piece.view(dtype)
 
 
 def _crc(message: Tensor) -> int:

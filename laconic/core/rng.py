@@ -2,6 +2,7 @@
 
     key    = splitmix64(seed, step, bucket, part, who)  folded word by word
     u32_j  = lowbias32(key_block ^ j),  key_block = splitmix64(key + block) >> 32, 2**16 words a block
+    u16    word j of the c-th 256 words has the low half for element 512 c + j, the high half for 256 further on
 
 Nothing is stored between calls, every device computes the same words, and the user's own generator
 is never touched. splitmix64: Steele, Lea, Flood, OOPSLA 2014. lowbias32: C. Wellons, hash-prospector.
@@ -17,6 +18,7 @@ from torch import Tensor
 _M64 = (1 << 64) - 1
 _M32 = 0xFFFFFFFF
 _BLOCK = 1 << 16
+_PAIRED = 256
 _SHARED = -1
 
 
@@ -57,6 +59,11 @@ class Stream:
             return lowbias32(lane ^ keys[0]) if n else lane
         column = torch.tensor(keys, dtype=torch.int64, device=device)[:, None]
         return lowbias32(lane[None, :] ^ column).view(-1)[:n]
+
+    def halves(self, n: int, device: torch.device | str = "cpu") -> Tensor:
+        """n uniform 16-bit numbers as int64: enough to round by chance, at half the price of words."""
+        words = self.words(_PAIRED * -(-n // (2 * _PAIRED)), device).view(-1, _PAIRED)
+        return torch.cat([words & 0xFFFF, words >> 16], dim=1).view(-1)[:n]
 
     def uniform(self, n: int, device: torch.device | str = "cpu") -> Tensor:
         """n float32 in [0, 1), on a grid of 2**-24."""

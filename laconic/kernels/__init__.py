@@ -1,1 +1,86 @@
-"""The hot loops: same names in every implementation, the plain torch one is the truth."""
+"""The hot loops: same names in every implementation, the plain torch one is the truth.
+
+reference   plain torch, any device                    laconic/kernels/plain
+cpu         numba, in one pass over memory             laconic/kernels/cpu
+"""
+
+from __future__ import annotations
+
+from laconic.kernels import reference
+from laconic.kernels.choose import dispatched
+from laconic.kernels.reference import blocks, packed_bytes, trit_bytes
+
+above = dispatched(reference.above)
+abs_sums = dispatched(reference.abs_sums)
+copy_finite = dispatched(reference.copy_finite)
+dequantize = dispatched(reference.dequantize)
+dequantize_add = dispatched(reference.dequantize_add)
+half_add = dispatched(reference.half_add)
+largest = dispatched(reference.largest)
+natural8_add = dispatched(reference.natural8_add)
+natural8_pack = dispatched(reference.natural8_pack)
+natural8_unpack = dispatched(reference.natural8_unpack)
+natural_add = dispatched(reference.natural_add)
+natural_pack = dispatched(reference.natural_pack)
+natural_unpack = dispatched(reference.natural_unpack)
+pack = dispatched(reference.pack)
+quantize = dispatched(reference.quantize)
+quantize_keep = dispatched(reference.quantize_keep)
+quantize_to = dispatched(reference.quantize_to)
+rice_pack = dispatched(reference.rice_pack)
+rice_unpack = dispatched(reference.rice_unpack)
+scales = dispatched(reference.scales)
+scatter_add = dispatched(reference.scatter_add)
+select = dispatched(reference.select)
+select_keep = dispatched(reference.select_keep)
+sign_add = dispatched(reference.sign_add)
+sign_keep = dispatched(reference.sign_keep)
+sign_pack = dispatched(reference.sign_pack)
+sign_unpack = dispatched(reference.sign_unpack)
+square_sums = dispatched(reference.square_sums)
+ternary = dispatched(reference.ternary)
+ternary_add = dispatched(reference.ternary_add)
+ternary_unpack = dispatched(reference.ternary_unpack)
+to_half = dispatched(reference.to_half)
+unpack = dispatched(reference.unpack)
+within = dispatched(reference.within)
+
+__all__ = [
+    "above",
+    "abs_sums",
+    "blocks",
+    "copy_finite",
+    "dequantize",
+    "dequantize_add",
+    "half_add",
+    "largest",
+    "natural8_add",
+    "natural8_pack",
+    "natural8_unpack",
+    "natural_add",
+    "natural_pack",
+    "natural_unpack",
+    "pack",
+    "packed_bytes",
+    "quantize",
+    "quantize_keep",
+    "quantize_to",
+    "rice_pack",
+    "rice_unpack",
+    "scales",
+    "scatter_add",
+    "select",
+    "select_keep",
+    "sign_add",
+    "sign_keep",
+    "sign_pack",
+    "sign_unpack",
+    "square_sums",
+    "ternary",
+    "ternary_add",
+    "ternary_unpack",
+    "to_half",
+    "trit_bytes",
+    "unpack",
+    "within",
+]

@@ -47,3 +47,17 @@ def test_without_tc_the_lab_is_missing_and_says_what_to_install(
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     assert checks.lab() == Check("lab", ok=False, detail="not installed: ip and tc", install="apt install iproute2")
     assert not checks.netem().ok
+
+
+def test_compiled_kernels_work_and_say_where_they_are_kept() -> None:
+    check = checks.kernels()
+    assert check.ok
+    assert "numba" in check.detail
+
+
+def test_kernels_that_do_not_compile_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "fault", lambda device: "numba could not compile 'pack': no space left")
+    check = checks.kernels()
+    assert not check.ok
+    assert not check.core
+    assert "plain torch: numba could not compile" in check.detail

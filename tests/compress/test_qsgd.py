@@ -9,21 +9,23 @@ from laconic.compress import QSGD
 from laconic.compress.base import Draw
 from laconic.core.bucket import one_tensor
 from laconic.core.rng import Stream
+from laconic.kernels.choose import plain
 
 
 class _Fixed:
-    """A stream whose uniform numbers are all the same."""
+    """A stream whose numbers are all the same: the share u of 2**16."""
 
     def __init__(self, u: float) -> None:
         self.u = u
 
-    def uniform(self, n: int, device: object = "cpu") -> torch.Tensor:
-        return torch.full((n,), self.u)
+    def halves(self, n: int, device: object = "cpu") -> torch.Tensor:
+        return torch.full((n,), int(self.u * 65536))
 
 
 def encode(x: list[float], u: float, compressor: QSGD) -> tuple[torch.Tensor, ...]:
     draw = Draw(_Fixed(u), Stream(0))  # type: ignore[arg-type]
-    return compressor.encode(torch.tensor(x), draw)[1]
+    with plain():  # compiled kernels make their own numbers from a stream's key
+        return compressor.encode(torch.tensor(x), draw)[1]
 
 
 def decode(parts: tuple[torch.Tensor, ...], n: int, compressor: QSGD) -> list[float]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from laconic.core.errors import PayloadError
-from laconic.core.payload import HEADER_BYTES, Label, Part, method_tag, pack, unpack
+from laconic.core.payload import HEADER_BYTES, Label, Part, blank, method_tag, pack, unpack
 
 LABEL = Label(method=0xBEEF, bucket=3, step=41, numel=5)
 PARTS = (torch.tensor([1.5, -2.0]), torch.tensor([7, 8, 9], dtype=torch.uint8))
@@ -142,3 +142,21 @@ def test_settings_of_a_codec_have_tags_of_their_own():
 def test_parts_stand_in_order_of_falling_size():
     with pytest.raises(AssertionError, match="falling"):
         pack(LABEL, 0, PARTS[::-1])
+
+
+def test_parts_made_in_their_message_are_not_copied():
+    scale, codes = blank((Part(torch.float32, 3), Part(torch.uint8, 5)))
+    scale.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    codes.copy_(torch.arange(5, dtype=torch.uint8))
+    message = pack(LABEL, 0, (scale, codes))
+    assert message.data_ptr() + HEADER_BYTES == scale.data_ptr()
+    _, parts = unpack(message, LABEL, lambda *_: (Part(torch.float32, 3), Part(torch.uint8, 5)))
+    assert [p.tolist() for p in parts] == [[1, 2, 3], [0, 1, 2, 3, 4]]
+
+
+def test_parts_in_another_order_or_with_a_stranger_are_copied():
+    a, b = blank((Part(torch.uint8, 3), Part(torch.uint8, 3)))
+    for parts in ((b, a), (a,), (a, b.clone()), (a.clone(), b)):
+        message = pack(LABEL, 0, parts)
+        assert message.data_ptr() + HEADER_BYTES != parts[0].data_ptr()
+        assert message[HEADER_BYTES:].tolist() == [v for p in parts for v in p.tolist()]

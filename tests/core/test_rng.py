@@ -138,3 +138,12 @@ def test_the_users_generator_is_never_touched():
     before = torch.get_rng_state()
     Stream(1).normal(100), Stream(1).choice(100, 5), Stream(1).uniform(10)
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_halves_are_the_two_ends_of_words():
+    words, halves = Stream(3).words(512), Stream(3).halves(1000)
+    assert torch.equal(halves[:256], words[:256] & 0xFFFF)
+    assert torch.equal(halves[256:512], words[:256] >> 16)
+    assert torch.equal(halves[512:768], words[256:512] & 0xFFFF)
+    assert torch.equal(halves[768:], (words[256:512] >> 16)[:232])
+    assert Stream(3).halves(0).numel() == 0

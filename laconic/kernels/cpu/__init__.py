@@ -1,0 +1,53 @@
+"""The kernels for CPUs, compiled by numba: serial loops over addresses, without the GIL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from laconic.kernels.cpu import half, natural, pack, quantize, rice, select, sign, sums, trits
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        half.copy_finite,
+        half.half_add,
+        half.to_half,
+        natural.natural8_add,
+        natural.natural8_pack,
+        natural.natural8_unpack,
+        natural.natural_add,
+        natural.natural_pack,
+        natural.natural_unpack,
+        pack.pack,
+        pack.unpack,
+        quantize.dequantize,
+        quantize.dequantize_add,
+        quantize.quantize,
+        quantize.quantize_keep,
+        quantize.quantize_to,
+        quantize.scales,
+        rice.rice_pack,
+        rice.rice_unpack,
+        select.above,
+        select.largest,
+        select.scatter_add,
+        select.select,
+        select.select_keep,
+        select.within,
+        sign.sign_add,
+        sign.sign_keep,
+        sign.sign_pack,
+        sign.sign_unpack,
+        sums.abs_sums,
+        sums.square_sums,
+        trits.ternary,
+        trits.ternary_add,
+        trits.ternary_unpack,
+    )
+}
+
+
+def check() -> None:
+    """Builds, or loads, one kernel."""
+    pack.pack_chunks.load()

@@ -1,0 +1,455 @@
+"""Small pieces of LLVM that numba cannot say by itself: 32-bit lanes, bit patterns, masks, unaligned words.
+
+numba widens 32-bit integers to 64 bits, which halves the lanes of a vector and triples the price of a product; the
+instructions below stay in 32 bits and are turned into vectors by LLVM's own loop vectorizer. Floating point is never
+contracted or reordered: each operation is one rounding, on every processor.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
+F16, F32, F64 = ir.HalfType(), ir.FloatType(), ir.DoubleType()
+u8, u16, u32, u64, i64 = types.uint8, types.uint16, types.uint32, types.uint64, types.int64
+f32 = types.float32
+LANES = 16  # of ordered sums, see plain/sums.py
+_AHEAD = 1024  # elements: how far sums prefetch
+
+
+def lanes(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """An intrinsic on scalars from a function that writes its LLVM instructions."""
+
+    def decorate(emit: Callable[..., Any]) -> Any:
+        def typed(_context: Any, *_types: Any) -> Any:
+            def write(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+                result = emit(builder, *values)
+                return context.get_dummy_value() if signature.return_type is types.void else result
+
+            return signature, write
+
+        typed.__name__ = emit.__name__
+        typed.__signature__ = inspect.signature(emit)  # type: ignore[attr-defined]  # numba counts parameters by it
+        return intrinsic(typed)
+
+    return decorate
+
+
+def _wide(_context: Any) -> Any:
+    """Use the widest vectors there are in this function: on AVX-512 LLVM would stay at half of them."""
+
+    def emit(context: Any, b: Any, _signature: Any, _args: Any) -> Any:
+        set.add(b.function.attributes, '"prefer-vector-width"="512"')  # llvmlite knows no such attribute
+        return context.get_dummy_value()
+
+    return types.void(), emit
+
+
+wide: Any = intrinsic(_wide)
+
+
+# ------------------------------------------------------------- random numbers
+
+
+@lanes(u32(u32, u32))
+def mix(b: Any, key: Any, j: Any) -> Any:
+    """lowbias32(key ^ j), as in core/rng.py."""
+    x = b.xor(key, j)
+    x = b.mul(b.xor(x, b.lshr(x, I32(16))), I32(0x7FEB352D))
+    x = b.mul(b.xor(x, b.lshr(x, I32(15))), I32(0x846CA68B))
+    return b.xor(x, b.lshr(x, I32(16)))
+
+
+@lanes(u32(u32))
+def low_half(b: Any, word: Any) -> Any:
+    return b.and_(word, I32(0xFFFF))
+
+
+@lanes(u32(u32))
+def high_half(b: Any, word: Any) -> Any:
+    return b.lshr(word, I32(16))
+
+
+# ------------------------------------------------------------- levels
+
+
+@lanes(u8(f32, f32, u32, u32, u32, f32))
+def level(b: Any, x: Any, inverse: Any, half: Any, base: Any, shift: Any, top: Any) -> Any:
+    """floor(clip(x inverse + noise, 0, top)); noise = s + (half + 1/2) / 2^16 is put together bit by bit."""
+    noise = b.bitcast(b.or_(b.shl(half, shift), base), F32)
+    v = b.fadd(b.fmul(x, inverse), noise)
+    v = b.select(b.fcmp_ordered("<", v, top), v, top)  # NaN becomes top
+    zero = F32(0.0)
+    v = b.select(b.fcmp_ordered(">", v, zero), v, zero)
+    return b.trunc(b.fptosi(v, I32), I8)
+
+
+@lanes(f32(u8, f32, f32))
+def value(b: Any, code: Any, s: Any, step: Any) -> Any:
+    """(code - s) step."""
+    return b.fmul(b.fsub(b.uitofp(code, F32), s), step)
+
+
+@lanes(u32(u32, u32))
+def larger_magnitude(b: Any, most: Any, bits: Any) -> Any:
+    """max(most, |x|) on bit patterns: as integers NaN and infinity are the largest."""
+    magnitude = b.and_(bits, I32(0x7FFFFFFF))
+    return b.select(b.icmp_signed(">", most, magnitude), most, magnitude)
+
+
+@lanes(u32(u32, u32))
+def smaller_magnitude(b: Any, least: Any, bits: Any) -> Any:
+    magnitude = b.and_(bits, I32(0x7FFFFFFF))
+    return b.select(b.icmp_signed("<", least, magnitude), least, magnitude)
+
+
+# ------------------------------------------------------------- powers of two, see plain/natural.py
+
+
+def _power(b: Any, bits: Any, half: Any) -> Any:
+    size = b.and_(bits, I32(0x7FFFFFFF))
+    noise = b.or_(b.shl(half, I32(7)), I32(64))
+    e = b.lshr(b.add(size, noise), I32(23))
+    e = b.select(b.icmp_unsigned("<", e, I32(254)), e, I32(254))
+    return b.select(b.icmp_unsigned("<", size, I32(255 << 23)), e, I32(255))
+
+
+@lanes(u8(u32, u32))
+def power(b: Any, bits: Any, half: Any) -> Any:
+    """The exponent of |x| after rounding to a power of two by chance."""
+    return b.trunc(_power(b, bits, half), I8)
+
+
+@lanes(u8(u32, u32))
+def power8(b: Any, bits: Any, half: Any) -> Any:
+    """Sign and 7-bit exponent."""
+    e = _power(b, bits, half)
+    inside = b.sub(e, I32(63))
+    inside = b.select(b.icmp_signed(">", inside, I32(0)), inside, I32(0))
+    inside = b.select(b.icmp_signed("<", inside, I32(126)), inside, I32(126))
+    code = b.select(b.icmp_unsigned("==", e, I32(255)), I32(127), inside)
+    return b.trunc(b.or_(code, b.shl(b.lshr(bits, I32(31)), I32(7))), I8)
+
+
+@lanes(f32(u8, u8, u32))
+def power_of(b: Any, exponent: Any, signs: Any, j: Any) -> Any:
+    """+-2^(e - 127), minus where bit j mod 8 of `signs` is set."""
+    sign = b.shl(b.lshr(b.zext(signs, I32), b.and_(j, I32(7))), I32(31))
+    return b.bitcast(b.or_(b.shl(b.zext(exponent, I32), I32(23)), sign), F32)
+
+
+@lanes(f32(u8))
+def power_of8(b: Any, code: Any) -> Any:
+    bits = b.zext(code, I32)
+    size = b.and_(bits, I32(127))
+    e = b.select(b.icmp_unsigned("==", size, I32(0)), I32(0), b.add(size, I32(63)))
+    e = b.select(b.icmp_unsigned("==", size, I32(127)), I32(255), e)
+    return b.bitcast(b.or_(b.shl(e, I32(23)), b.shl(b.lshr(bits, I32(7)), I32(31))), F32)
+
+
+# ------------------------------------------------------------- base 3, see plain/trits.py
+
+
+@lanes(u8(u8, u16, u16))
+def trit(b: Any, byte: Any, factor: Any, shift: Any) -> Any:
+    """The digit of a byte that (byte * factor) >> shift brings down to the units."""
+    q = b.lshr(b.mul(b.zext(byte, I16), factor), shift)
+    third = b.lshr(b.mul(q, I16(171)), I16(9))
+    return b.trunc(b.sub(q, b.mul(third, I16(3))), I8)
+
+
+# ------------------------------------------------------------- bit patterns
+
+
+@lanes(f32(u32))
+def as_float(b: Any, bits: Any) -> Any:
+    return b.bitcast(bits, F32)
+
+
+@lanes(u32(f32))
+def as_bits(b: Any, x: Any) -> Any:
+    return b.bitcast(x, I32)
+
+
+@lanes(u32(u32))
+def magnitude(b: Any, bits: Any) -> Any:
+    return b.and_(bits, I32(0x7FFFFFFF))
+
+
+@lanes(f32(f32, f32))
+def signed_as(b: Any, x: Any, scale: Any) -> Any:
+    """+scale where x >= 0, else -scale."""
+    return b.select(b.fcmp_ordered(">=", x, F32(0.0)), scale, b.fneg(scale))
+
+
+@lanes(u32(u32))
+def trailing_zeros(b: Any, x: Any) -> Any:
+    return b.cttz(x, I1(0))
+
+
+@lanes(u64(u64))
+def trailing_ones(b: Any, x: Any) -> Any:
+    return b.cttz(b.not_(x), I1(0))
+
+
+@lanes(u32(u32))
+def without_lowest_bit(b: Any, x: Any) -> Any:
+    return b.and_(x, b.sub(x, I32(1)))
+
+
+@lanes(types.int32(types.int32, types.int32, types.int32))
+def outside_of(b: Any, seen: Any, i: Any, n: Any) -> Any:
+    """seen, or 1 where i is not in 0 .. n-1."""
+    return b.or_(seen, b.zext(b.icmp_unsigned(">=", i, n), I32))
+
+
+# ------------------------------------------------------------- memory: (address of an array, index)
+
+
+def _element(b: Any, address: Any, i: Any, kind: Any) -> Any:
+    """The index must hold all that varies in a loop: LLVM does not look into the arithmetic of addresses."""
+    return b.gep(b.inttoptr(address, kind.as_pointer()), [i])
+
+
+def _reader(result: Any, kind: Any, align: int) -> Any:
+    @lanes(result(i64, i64))
+    def read(b: Any, address: Any, i: Any) -> Any:
+        return b.load(_element(b, address, i, kind), align=align)
+
+    return read
+
+
+def _writer(value: Any, kind: Any, align: int) -> Any:
+    @lanes(types.void(i64, i64, value))
+    def write(b: Any, address: Any, i: Any, v: Any) -> Any:
+        return b.store(v, _element(b, address, i, kind), align=align)
+
+    return write
+
+
+get_f32, put_f32 = _reader(f32, F32, 4), _writer(f32, F32, 4)
+get_f64, put_f64 = _reader(types.float64, F64, 8), _writer(types.float64, F64, 8)
+get_i32, put_i32 = _reader(types.int32, I32, 4), _writer(types.int32, I32, 4)
+get_u8, put_u8 = _reader(u8, I8, 1), _writer(u8, I8, 1)
+get_u16, put_u16 = _reader(u16, I16, 1), _writer(u16, I16, 1)  # words may stand at any byte of a message
+get_u32, put_u32 = _reader(u32, I32, 1), _writer(u32, I32, 1)
+get_u64, put_u64 = _reader(u64, I64, 1), _writer(u64, I64, 1)
+
+
+def _scratch(_context: Any, nbytes: Any) -> Any:
+    """The address of so many bytes (a literal) that live as long as the call."""
+
+    def emit(_context: Any, b: Any, _signature: Any, _args: Any) -> Any:
+        with b.goto_entry_block():
+            memory = b.alloca(ir.ArrayType(I8, nbytes.literal_value))
+            memory.align = 64
+        return b.ptrtoint(memory, I64)
+
+    return i64(nbytes), emit
+
+
+scratch: Any = intrinsic(prefer_literal=True)(_scratch)
+
+
+def _prefetch(b: Any, address: Any, i: Any) -> Any:
+    p = b.bitcast(_element(b, address, i, F32), I8.as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [p.type, I32, I32, I32])
+    return b.call(cgutils.get_or_insert_function(b.module, kind, "llvm.prefetch.p0"), [p, I32(0), I32(3), I32(1)])
+
+
+@lanes(types.void(i64, i64))
+def prefetch(b: Any, address: Any, i: Any) -> Any:
+    """Ask for the cache line of float i; harmless beyond the end."""
+    return _prefetch(b, address, i)
+
+
+@lanes(types.void(i64, i64, i64))
+def copy_bytes(b: Any, to: Any, of: Any, count: Any) -> Any:
+    return cgutils.raw_memcpy(b, *(b.inttoptr(a, I8.as_pointer()) for a in (to, of)), count, itemsize=1)
+
+
+@lanes(types.void(i64, i64))
+def zero_bytes(b: Any, to: Any, count: Any) -> Any:
+    return cgutils.memset(b, b.inttoptr(to, I8.as_pointer()), count, 0)
+
+
+# ------------------------------------------------------------- 32 elements at once
+
+
+def _vector(kind: Any, n: int) -> Any:
+    return ir.VectorType(kind, n)
+
+
+def _splat(b: Any, scalar: Any, n: int) -> Any:
+    kind = _vector(scalar.type, n)
+    first = b.insert_element(ir.Constant(kind, ir.Undefined), scalar, I32(0))
+    return b.shuffle_vector(first, ir.Constant(kind, ir.Undefined), ir.Constant(_vector(I32, n), [0] * n))
+
+
+def _run(b: Any, address: Any, i: Any, kind: Any, n: int) -> Any:
+    """A pointer to n elements from i on."""
+    return b.bitcast(_element(b, address, i, kind), _vector(kind, n).as_pointer())
+
+
+@lanes(u32(i64, i64))
+def positive32(b: Any, x: Any, i: Any) -> Any:
+    """Bit k: x[i + k] >= 0."""
+    v = b.load(_run(b, x, i, F32, 32), align=4)
+    return b.bitcast(b.fcmp_ordered(">=", v, ir.Constant(v.type, [0.0] * 32)), I32)
+
+
+@lanes(u32(i64, i64))
+def negative32(b: Any, x: Any, i: Any) -> Any:
+    """Bit k: the sign bit of x[i + k]."""
+    v = b.load(_run(b, x, i, I32, 32), align=4)
+    return b.bitcast(b.icmp_signed("<", v, ir.Constant(v.type, [0] * 32)), I32)
+
+
+def _signs(b: Any, word: Any, m: Any) -> Any:
+    return b.select(b.bitcast(word, _vector(I1, 32)), _splat(b, m, 32), _splat(b, b.fneg(m), 32))
+
+
+@lanes(types.void(i64, i64, u32, f32))
+def put_signs32(b: Any, out: Any, i: Any, word: Any, m: Any) -> Any:
+    """out[i + k] <- +m where bit k is set, else -m."""
+    return b.store(_signs(b, word, m), _run(b, out, i, F32, 32), align=4)
+
+
+@lanes(types.void(i64, i64, u32, f32))
+def add_signs32(b: Any, total: Any, i: Any, word: Any, m: Any) -> Any:
+    p = _run(b, total, i, F32, 32)
+    return b.store(b.fadd(b.load(p, align=4), _signs(b, word, m)), p, align=4)
+
+
+def _powers(b: Any, codes: Any, i: Any, word: Any, weight: Any) -> Any:
+    wide_ = b.zext(b.load(_run(b, codes, i, I8, 32), align=1), _vector(I32, 32))
+    minus, none = (ir.Constant(wide_.type, [v] * 32) for v in (0x80000000, 0))
+    sign = b.select(b.bitcast(word, _vector(I1, 32)), minus, none)
+    bits = b.or_(b.shl(wide_, ir.Constant(wide_.type, [23] * 32)), sign)
+    return b.fmul(b.bitcast(bits, _vector(F32, 32)), _splat(b, weight, 32))
+
+
+@lanes(types.void(i64, i64, i64, u32, f32))
+def put_powers32(b: Any, out: Any, codes: Any, i: Any, word: Any, weight: Any) -> Any:
+    """out[i + k] <- +-2^(code - 127) weight, minus where bit k is set."""
+    return b.store(_powers(b, codes, i, word, weight), _run(b, out, i, F32, 32), align=4)
+
+
+@lanes(types.void(i64, i64, i64, u32, f32))
+def add_powers32(b: Any, total: Any, codes: Any, i: Any, word: Any, weight: Any) -> Any:
+    p = _run(b, total, i, F32, 32)
+    return b.store(b.fadd(b.load(p, align=4), _powers(b, codes, i, word, weight)), p, align=4)
+
+
+def _beyond(b: Any, bits: Any, edge: Any) -> Any:
+    magnitudes = b.and_(bits, ir.Constant(_vector(I32, 32), [0x7FFFFFFF] * 32))
+    return b.bitcast(b.icmp_signed(">", magnitudes, _splat(b, edge, 32)), I32)
+
+
+@lanes(u32(i64, i64, u32))
+def above32(b: Any, x: Any, i: Any, edge: Any) -> Any:
+    """Bit k: |x[i + k]| > edge, compared as bit patterns (NaN is large)."""
+    return _beyond(b, b.load(_run(b, x, i, I32, 32), align=4), edge)
+
+
+@lanes(u32(i64, i64, i64, i64, u32))
+def add_above32(b: Any, x: Any, y: Any, out: Any, i: Any, edge: Any) -> Any:
+    """out[i + k] <- y[i + k] + x[i + k] for 32 k; bit k: its magnitude is above the edge."""
+    p = b.fadd(b.load(_run(b, y, i, F32, 32), align=4), b.load(_run(b, x, i, F32, 32), align=4))
+    b.store(p, _run(b, out, i, F32, 32), align=4)
+    return _beyond(b, b.bitcast(p, _vector(I32, 32)), edge)
+
+
+# ------------------------------------------------------------- sums in a fixed order
+
+
+def _folded(b: Any, v: Any) -> Any:
+    """The sum of a vector: the upper half onto the lower, until one is left."""
+    n = v.type.count
+    while n > 1:
+        n //= 2
+        none = ir.Constant(v.type, ir.Undefined)
+        low = b.shuffle_vector(v, none, ir.Constant(_vector(I32, n), list(range(n))))
+        high = b.shuffle_vector(v, none, ir.Constant(_vector(I32, n), list(range(n, 2 * n))))
+        v = b.fadd(low, high)
+    return b.extract_element(v, I32(0))
+
+
+def _lane_sum(term: Callable[[Any, Any], Any]) -> Any:
+    """The sum of term(x_i), i < count, in float64: 16 lanes in order, then folded."""
+
+    @lanes(types.float64(i64, i64))
+    def lane_sum(b: Any, x: Any, count: Any) -> Any:
+        narrow, full = _vector(F32, LANES), _vector(F64, LANES)
+        total = cgutils.alloca_once_value(b, ir.Constant(full, [0.0] * LANES))
+
+        def take(v: Any) -> None:
+            b.store(b.fadd(b.load(total), term(b, b.fpext(v, full))), total)
+
+        with cgutils.for_range(b, b.udiv(count, I64(LANES)), intp=I64) as loop:
+            at = b.mul(loop.index, I64(LANES))
+            _prefetch(b, x, b.add(at, I64(_AHEAD)))
+            take(b.load(_run(b, x, at, F32, LANES), align=4))
+        rest = b.urem(count, I64(LANES))
+        with b.if_then(b.icmp_unsigned(">", rest, I64(0))):
+            lane = ir.Constant(_vector(I32, LANES), list(range(LANES)))
+            mask = b.icmp_unsigned("<", lane, _splat(b, b.trunc(rest, I32), LANES))
+            p = _run(b, x, b.sub(count, rest), F32, LANES)
+            kind = ir.FunctionType(narrow, [p.type, I32, mask.type, narrow])
+            load = cgutils.get_or_insert_function(b.module, kind, f"llvm.masked.load.v{LANES}f32.p0")
+            take(b.call(load, [p, I32(4), mask, ir.Constant(narrow, [0.0] * LANES)]))
+        return _folded(b, b.load(total))
+
+    return lane_sum
+
+
+def _absolute(b: Any, v: Any) -> Any:
+    kind = ir.FunctionType(v.type, [v.type])
+    return b.call(cgutils.get_or_insert_function(b.module, kind, f"llvm.fabs.v{LANES}f64"), [v])
+
+
+lane_abs_sum = _lane_sum(_absolute)
+lane_square_sum = _lane_sum(lambda b, v: b.fmul(v, v))
+
+
+# ------------------------------------------------------------- 16-bit floats
+
+
+@lanes(u16(f32))
+def to_fp16(b: Any, x: Any) -> Any:
+    return b.bitcast(b.fptrunc(x, F16), I16)
+
+
+@lanes(f32(u16))
+def from_fp16(b: Any, half: Any) -> Any:
+    return b.fpext(b.bitcast(half, F16), F32)
+
+
+@lanes(u16(f32))
+def to_bf16(b: Any, x: Any) -> Any:
+    """To the nearest, ties to even; NaN becomes the quiet NaN torch writes."""
+    bits = b.bitcast(x, I32)
+    odd = b.and_(b.lshr(bits, I32(16)), I32(1))
+    rounded = b.lshr(b.add(bits, b.add(odd, I32(0x7FFF))), I32(16))
+    nan = b.fcmp_unordered("uno", x, x)
+    return b.trunc(b.select(nan, I32(0x7FC0), rounded), I16)
+
+
+@lanes(f32(u16))
+def from_bf16(b: Any, half: Any) -> Any:
+    return b.bitcast(b.shl(b.zext(half, I32), I32(16)), F32)
+
+
+@lanes(f32(f32, f32))
+def clipped(b: Any, x: Any, top: Any) -> Any:
+    """min(max(x, -top), top); NaN stays."""
+    low = b.fsub(F32(-0.0), top)
+    x = b.select(b.fcmp_ordered(">", x, top), top, x)
+    return b.select(b.fcmp_ordered("<", x, low), low, x)
