@@ -5,9 +5,10 @@
     omega = 1/8   (worst at |x| = 4/3 2^e),   9 bits an element
 
 Horvath et al., MSML 2022, arXiv:1905.10988; the upper power is a ceiling (survey errata 000.6), and there is no error
-feedback (001.8). Reads the bits of a float32: the exponent goes up by one if a random 23-bit number is below the
-mantissa. Below 2^-126 the neighbours are 0 and 2^-126 (still unbiased, omega does not hold); at 2^127 and above there
-is no upper neighbour and the lower one is taken. A double is rounded to float32 first.
+feedback (001.8). Reads the bits of a float32: a random number of 16 bits is added to its mantissa, and the exponent
+is what stands above (without bias but for 2^-17 of a step; `kernels/plain/natural.py`). Below 2^-126 the neighbours
+are 0 and 2^-126 (still unbiased, omega does not hold); at 2^127 and above there is no upper neighbour and the lower
+one is taken. A double is rounded to float32 first.
 """
 
 from __future__ import annotations
@@ -23,10 +24,7 @@ from laconic.compress.base import Draw, Traits
 from laconic.compress.blocked import codes
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
-from laconic.core.payload import Part
-
-_MANTISSA = (1 << 23) - 1
-_LARGEST = 254  # exponent code of 2^127; 255 is infinity
+from laconic.core.payload import Part, blank
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,19 @@ class Natural(AbstractOneShot):
         return codes(numel, 8), codes(numel, 1)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        bits = x.contiguous().view(torch.int32)
-        up = (draw.own.words(x.numel(), x.device) >> 9) < (bits & _MANTISSA)
-        exponent = (((bits >> 23) & 0xFF) + up).clamp_(max=_LARGEST)
-        return 0, (exponent.to(torch.uint8), kernel.pack((bits < 0).to(torch.uint8), 1))
+        exponent, packed = blank(self.layout(x.numel(), 0), x.device)
+        kernel.natural_pack(x, exponent, packed, draw.own)
+        return 0, (exponent, packed)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
+        out = torch.empty(numel, device=parts[0].device)
+        self.put(out, parts, aux, draw, 1.0)
+        return out
+
+    def put(self, out: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         exponent, packed = parts
-        size = (exponent.clamp(max=_LARGEST).to(torch.int32) << 23).view(torch.float32)
-        negative = kernel.unpack(packed, 1, numel).to(torch.bool)
-        return torch.where(negative, -size, size)
+        kernel.natural_unpack(out, exponent, packed, weight)
+
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+        exponent, packed = parts
+        kernel.natural_add(total, exponent, packed, weight)
