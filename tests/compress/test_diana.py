@@ -26,7 +26,7 @@ def test_a_fixed_gradient_is_learned():
     assert float((world.states[0].own - x).norm() / x.norm()) < 1e-5
 
 
-def _descend(compressor: AbstractCompressor, steps: int = 300, ranks: int = 8, n: int = 20) -> float:
+def _descend(compressor: AbstractCompressor, steps: int = 150, ranks: int = 4, n: int = 10) -> float:
     """Distance to the optimum of sum_i |A_i x - b_i|^2 / 2 with different A_i and b_i, full gradients."""
     a = [torch.diag(noise(n, 100 + r).abs() + 0.5) for r in range(ranks)]
     b = [5 * noise(n, 200 + r) for r in range(ranks)]
