@@ -18,13 +18,13 @@ from laconic.core.files import check_writable
 from laconic.lab.enter import enter, inside
 from laconic.lab.support import support
 
-PLANS = "ef(powersgd(8)); local(8); local(8) / bf16"
+PLANS = "ef(powersgd(8)); local(4); local(4) / bf16"
 SHARED = ("--plans", PLANS, "--baselines", "ddp", "--repeat", "2")
 LAB = ("--hosts", "4", "--rate", "100mbit")
 LOOPBACK = ("-n", "4")
 TASKS = (
     ("digits", "--steps", "64"),
-    ("bytes", "--steps", "32", "--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--lr", "0.003"),
+    ("bytes", "--steps", "32", "--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--lr", "0.001"),
 )
 
 

@@ -110,7 +110,7 @@ def verdict(bad: Sequence[str]) -> str:
         return f"The lab holds its rates: every median lies within {TOLERANCE:.0%} of what was asked."
     return (
         f"The lab does not hold its rates: off by more than {TOLERANCE:.0%} on {', '.join(dict.fromkeys(bad))}. "
-        "Rates above 1gbit and a machine that is busy with something else are the usual reasons."
+        "The usual reasons: other programs keep the cores busy, or the rate is above 1gbit."
     )
 
 

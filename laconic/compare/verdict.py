@@ -134,7 +134,7 @@ def _worse(line: Line, metric: str, reference: float, *, rising: bool) -> str | 
 
 
 def _share(lost: float, reference: float) -> str:
-    return f"{100 * lost / abs(reference):.0f}%" if reference else f"{lost:.3g}"
+    return f"{100 * lost / abs(reference):.1f}%" if reference else f"{lost:.3g}"
 
 
 def _in_points(reference: float, *, rising: bool) -> bool:

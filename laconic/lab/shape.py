@@ -4,7 +4,7 @@ A bucket of b bytes lets b bytes pass at once, so a message of m bytes seems m /
 KB, 5%. A bucket too small loses tokens whenever the kernel's timer is late by more than b / rate (50 us are common,
 more on a busy machine), and the link is slower than asked. Up to 250 Mbit/s one bucket of 3 KB satisfies both.
 Above, a link has two: the rate with a bucket of 2 ms, which makes up for late timers, and 105% of the rate with a
-bucket of 60 us, which is all that a short message sees. There the kernel is also asked to hand over no more than
+bucket of 54 us, which is all that a short message sees. There the kernel is also asked to hand over no more than
 3/4 of the small bucket at once (gso_max_size): a larger piece would be cut into packets, each with a timer of its
 own.
 
@@ -20,7 +20,7 @@ from laconic.lab.rate import rate_text
 
 ONE_BUCKET_UP_TO = 250 * 10**6
 SMALL_BYTES = 3072
-SMALL_S, LARGE_S = 60e-6, 2e-3
+SMALL_S, LARGE_S = 54e-6, 2e-3
 PEAK = 1.05
 GSO_SHARE, GSO_MOST = 0.75, 65536
 QUEUE_S, QUEUE_LEAST, QUEUE_MOST = 0.1, 256 * 1024, 4 * 1024 * 1024

@@ -23,7 +23,7 @@ def test_what_it_compares_is_what_a_user_could_type(task: tuple[str, ...], where
     assert request.setting.hosts == 4
     assert request.setting.rate == ("100mbit" if where is demo.LAB else None)
     assert request.setting.steps is not None
-    assert request.setting.steps % 8 == 0  # whole rounds of local(8)
+    assert request.setting.steps % 4 == 0  # whole rounds of local(4)
 
 
 def test_a_page_that_cannot_be_written_is_refused_at_once(tmp_path: Path) -> None:

@@ -61,12 +61,12 @@ def test_a_model_worse_by_more_than_a_point_is_worse():
 
 def test_a_loss_more_than_two_percent_higher_is_worse():
     made = comparison({"ddp": [run(loss=2.0)], "local(8)": [run(loss=2.1)], "bf16": [run(loss=2.03)]})
-    assert about(made, "WORSE") == ["local(8) is WORSE than DDP: loss 2.1 against 2, by 5%."]
+    assert about(made, "WORSE") == ["local(8) is WORSE than DDP: loss 2.1 against 2, by 5.0%."]
 
 
 def test_baselines_are_judged_by_their_models_too_but_not_the_floor():
     made = comparison({"ddp": [run(loss=2.0)], "ddp+powersgd(1)": [run(loss=3.0)], "silent": [run(loss=9.0)]})
-    assert about(made, "WORSE") == ["ddp+powersgd(1) is WORSE than DDP: loss 3 against 2, by 50%."]
+    assert about(made, "WORSE") == ["ddp+powersgd(1) is WORSE than DDP: loss 3 against 2, by 50.0%."]
 
 
 def test_models_as_good_as_ddps_are_said_to_be():

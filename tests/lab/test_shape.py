@@ -31,7 +31,7 @@ def test_up_to_250_mbit_a_64_kb_message_gains_less_than_5_percent(rate: int) -> 
     ("rate", "words"),
     [
         (10**8, "tbf rate 100000000bit limit 1250000b burst 3072b"),
-        (10**9, "tbf rate 1000000000bit limit 4194304b burst 250000b peakrate 1050000000bit mtu 7500b"),
+        (10**9, "tbf rate 1000000000bit limit 4194304b burst 250000b peakrate 1050000000bit mtu 6750b"),
     ],
 )
 def test_the_words_for_tc(rate: int, words: str) -> None:
