@@ -25,7 +25,7 @@ def desk(codec: AbstractOneShot, numel: int) -> _Desk:
 
 def check_survives(codec: AbstractOneShot, message: Tensor, numel: int) -> None:
     try:
-        out = desk(codec, numel).read(message, numel, salt=0)
+        out = desk(codec, numel).read([(message, numel, 0)], torch.empty(0), 1.0)
     except PayloadError:
         return
     assert out.shape == (numel,)
