@@ -473,7 +473,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(Eden(block=64), spikes(64), _PRODUCT),
     Entry(ALQ(4, block=64, refresh=3), spikes(64)),
     Entry(ALQ(3, block=64, norm="max"), coded(signed(powers_of_two(3)), 64)),
-    Entry(AMQ(3, block=64, refresh=4, norm="max"), coded((-0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1), 64)),
+    Entry(AMQ(3, block=64, refresh=3, norm="max"), coded((-0.5, -0.25, -0.125, 0.125, 0.25, 0.5, 1), 64)),
     Entry(DQSGD(total=4, scale=0.1), nothing),
     Entry(AsyLPG(), grid(2, 256)),
     Entry(ECQ(), grid(4, 256)),
