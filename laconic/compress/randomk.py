@@ -15,8 +15,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, Grain, Traits, as_float32, clip, kept
 from laconic.compress.sparse import check_ratio
+from laconic.core import memory
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Mean, Turn
 
@@ -49,7 +51,7 @@ class RandomK(AbstractCompressor, AbstractSelector):
         return kept(self.ratio, numel)
 
     def select(self, x: Tensor, draw: Draw) -> Tensor:
-        return draw.shared.choice(x.numel(), self.count(x.numel()), x.device)
+        return kernel.subset(x, draw.shared, self.count(x.numel()))
 
     def scale(self, numel: int) -> float:
         return numel / max(1, self.count(numel))
@@ -62,7 +64,7 @@ class RandomK(AbstractCompressor, AbstractSelector):
     async def remember(
         self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
     ) -> tuple[Exchanged, Tensor]:
-        p = residual + x
+        p = torch.add(residual, x, out=memory.empty(x.numel(), residual.dtype, residual.device))
         at = self._choice(p, spec, turn)
         said = damping * self._scaled(p[at], p)
         mean = (await self._mean(p, at)).mul_(damping)
@@ -80,4 +82,4 @@ class RandomK(AbstractCompressor, AbstractSelector):
 
 
 def _dense(like: Tensor, at: Tensor, values: Tensor) -> Tensor:
-    return torch.zeros_like(like).index_copy_(0, at, values)
+    return memory.empty(like.numel(), like.dtype, like.device).zero_().index_copy_(0, at, values)
