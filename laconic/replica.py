@@ -24,6 +24,7 @@ from laconic.buckets import Bucket, cut
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
 from laconic.compress.identity import add_up, average
+from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -324,6 +325,7 @@ class Replica:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
+        memory.release()
 
     def _seat(self, bucket: Bucket) -> Seat:
         return replace(self.seat, device=bucket.device)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from laconic.coding import AbstractCoding
+from laconic.core import memory
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.component import Component
 from laconic.core.exchange import Exchanged, Seat, Turn
@@ -153,12 +154,12 @@ class AbstractCompressor(Component, ABC):
 
         Where it can be done in fewer passes over memory, a subclass does.
         """
-        p = residual + x
-        out = await self.exchange(p, state, spec, turn)
+        p, left = (memory.empty(x.numel(), residual.dtype, residual.device) for _ in range(2))
+        out = await self.exchange(torch.add(residual, x, out=p), state, spec, turn)
         if damping == 1.0:
-            return out, p - out.sent
+            return out, torch.sub(p, out.sent, out=left)
         sent = out.sent * damping
-        return Exchanged(out.mean * damping, sent, out.state), p - sent
+        return Exchanged(out.mean * damping, sent, out.state), torch.sub(p, sent, out=left)
 
     def __or__(self, then: AbstractCompressor | AbstractCoding) -> AbstractCompressor:
         from laconic.compress.chain import Chain

@@ -38,8 +38,8 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         half = self._cast(x)
-        sent = half.clone()  # half is given away
-        return Exchanged((await Mean(half)).to(x.dtype), lambda: sent.to(x.dtype), state)
+        sent = memory.copy(half)  # half is given away
+        return Exchanged(memory.copy(await Mean(half), x.dtype), lambda: sent.to(x.dtype, copy=True), state)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         return (Part(self.half, numel),)

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits, kept
 from laconic.compress.shared_mask import AbstractSharedMask
 from laconic.compress.sparse import check_ratio
@@ -40,7 +41,7 @@ class RandomK(AbstractSharedMask):
         return kept(self.ratio, numel)
 
     def select(self, x: Tensor, draw: Draw) -> Tensor:
-        return draw.shared.choice(x.numel(), self.count(x.numel()), x.device)
+        return kernel.subset(x, draw.shared, self.count(x.numel()))
 
     def scale(self, numel: int) -> float:
         return numel / max(1, self.count(numel))

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, AbstractSelector, Draw, as_float32, clip
+from laconic.core import memory
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Mean, Turn
 
@@ -38,7 +39,7 @@ class AbstractSharedMask(AbstractCompressor, AbstractSelector, ABC):
     async def remember(
         self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
     ) -> tuple[Exchanged, Tensor]:
-        p = residual + x
+        p = torch.add(residual, x, out=memory.empty(x.numel(), residual.dtype, residual.device))
         at = self._choice(p, spec, turn)
         said = damping * self._scaled(p[at], p)
         mean = (await self._mean(p, at)).mul_(damping)
@@ -56,4 +57,5 @@ class AbstractSharedMask(AbstractCompressor, AbstractSelector, ABC):
 
 
 def _dense(like: Tensor, at: Tensor, values: Tensor) -> Tensor:
-    return torch.zeros_like(like).index_copy_(0, at, values)
+    dense = memory.empty(like.numel(), like.dtype, like.device).zero_()
+    return dense.index_copy_(0, at, values)

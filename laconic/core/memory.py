@@ -2,7 +2,8 @@
 
 Fresh pages cost more than the work done in them: the system clears each when it is first touched (100 MB: 30 ms, a
 copy: 15 ms), and the C library gives blocks above 32 MiB back at once. Residuals and means are made anew in every step,
-because the old ones must survive if the step is aborted; two blocks that take turns are enough for that.
+because the old ones must survive if the step is aborted; blocks that take turns are enough for that. No more is ever
+kept than was once in use together.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import torch
 from torch import Tensor
 
 LARGE_BYTES = 8 << 20  # below, the C library keeps pages by itself
-SPARE = 2  # blocks of a size that wait at most
 
-_spare: defaultdict[int, deque[np.ndarray[tuple[int], np.dtype[np.uint8]]]] = defaultdict(lambda: deque(maxlen=SPARE))
+_spare: defaultdict[int, deque[np.ndarray[tuple[int], np.dtype[np.uint8]]]] = defaultdict(deque)
 
 
 def empty(numel: int, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Tensor:
@@ -33,6 +33,11 @@ def empty(numel: int, dtype: torch.dtype = torch.float32, device: torch.device |
     lease = block[:]  # lives as long as any tensor that looks at it
     weakref.finalize(lease, waiting.append, block).atexit = False
     return torch.from_numpy(lease).view(dtype)
+
+
+def copy(t: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+    """The same elements, perhaps as another type."""
+    return empty(t.numel(), dtype or t.dtype, t.device).copy_(t)
 
 
 def waiting_bytes() -> int:

@@ -2,6 +2,7 @@
 
 reference   plain torch, any device                    laconic/kernels/plain
 cpu         numba, in one pass over memory             laconic/kernels/cpu
+cuda        Triton, the core five                      laconic/kernels/cuda
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ sign_keep = dispatched(reference.sign_keep)
 sign_pack = dispatched(reference.sign_pack)
 sign_unpack = dispatched(reference.sign_unpack)
 square_sums = dispatched(reference.square_sums)
+subset = dispatched(reference.subset)
 ternary = dispatched(reference.ternary)
 ternary_add = dispatched(reference.ternary_add)
 ternary_unpack = dispatched(reference.ternary_unpack)
@@ -76,6 +78,7 @@ __all__ = [
     "sign_pack",
     "sign_unpack",
     "square_sums",
+    "subset",
     "ternary",
     "ternary_add",
     "ternary_unpack",

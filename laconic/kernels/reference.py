@@ -29,6 +29,7 @@ from laconic.kernels.plain.quantize import (
 from laconic.kernels.plain.rice import rice_pack, rice_unpack
 from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep, within
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
+from laconic.kernels.plain.subset import subset
 from laconic.kernels.plain.sums import abs_sums, ordered_sums, square_sums
 from laconic.kernels.plain.trits import (
     pack_trits,
@@ -76,6 +77,7 @@ __all__ = [
     "sign_unpack",
     "square_sums",
     "steps",
+    "subset",
     "ternary",
     "ternary_add",
     "ternary_unpack",

@@ -33,10 +33,19 @@ def test_two_that_live_at_once_do_not_share():
     assert a.eq(1).all()
 
 
-def test_only_a_few_wait():
-    several = [memory.empty(LARGE) for _ in range(5)]
-    del several
-    assert memory.waiting_bytes() == memory.SPARE * memory.LARGE_BYTES
+def test_no_more_waits_than_was_in_use_together():
+    for _ in range(3):
+        several = [memory.empty(LARGE) for _ in range(2)]
+        del several
+    assert memory.waiting_bytes() == 2 * memory.LARGE_BYTES
+    memory.release()
+    assert memory.waiting_bytes() == 0
+
+
+def test_a_copy_may_have_another_type():
+    x = torch.arange(5.0)
+    assert memory.copy(x, torch.float16).dtype == torch.float16
+    assert torch.equal(memory.copy(x), x)
 
 
 def test_types_share_blocks_of_the_same_bytes():

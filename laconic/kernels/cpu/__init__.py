@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, natural, pack, quantize, rice, select, sign, sums, trits
+from laconic.kernels.cpu import half, natural, pack, quantize, rice, select, sign, subset, sums, trits
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -39,6 +39,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
         sign.sign_keep,
         sign.sign_pack,
         sign.sign_unpack,
+        subset.subset,
         sums.abs_sums,
         sums.square_sums,
         trits.ternary,

@@ -237,6 +237,7 @@ def _writer(value: Any, kind: Any, align: int) -> Any:
 get_f32, put_f32 = _reader(f32, F32, 4), _writer(f32, F32, 4)
 get_f64, put_f64 = _reader(types.float64, F64, 8), _writer(types.float64, F64, 8)
 get_i32, put_i32 = _reader(types.int32, I32, 4), _writer(types.int32, I32, 4)
+get_i64, put_i64 = _reader(i64, I64, 8), _writer(i64, I64, 8)
 get_u8, put_u8 = _reader(u8, I8, 1), _writer(u8, I8, 1)
 get_u16, put_u16 = _reader(u16, I16, 1), _writer(u16, I16, 1)  # words may stand at any byte of a message
 get_u32, put_u32 = _reader(u32, I32, 1), _writer(u32, I32, 1)

@@ -39,13 +39,19 @@ def levels(x: Tensor, scale: Tensor, stream: Stream, bits: int, block: int) -> T
 def levels_with(x: Tensor, scale: Tensor, halves: Tensor, bits: int, block: int) -> Tensor:
     """The same with 16-bit random numbers of the caller's."""
     s = float((1 << (bits - 1)) - 1)
-    lift = torch.where(scale < LIFT_BELOW, LIFT, 1.0)
-    inverse = torch.where(scale == 0, 0.0, torch.full_like(scale, s) / (scale * lift))  # s / x would round twice
+    lift, inverse = inverses(scale, bits)
     rows = blocks(x, block)
     noise = blocks((2 * halves + 1).to(torch.float32) * 2.0**-17 + s, block)
     v = rows * lift.unsqueeze(1) * inverse.unsqueeze(1) + noise
     v = torch.where(v < 2 * s + 0.5, v, 2 * s + 0.5)  # NaN ends here too
     return v.clamp_(min=0).to(torch.uint8).view(-1)[: x.numel()]
+
+
+def inverses(scale: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """By what x is multiplied, one after the other: the lift of tiny blocks, and s / (M lift)."""
+    s = float((1 << (bits - 1)) - 1)
+    lift = torch.where(scale < LIFT_BELOW, LIFT, 1.0)
+    return lift, torch.where(scale == 0, 0.0, torch.full_like(scale, s) / (scale * lift))  # s / x would round twice
 
 
 def steps(scale: Tensor, bits: int) -> Tensor:
