@@ -8,6 +8,7 @@ byte came.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import sys
@@ -29,4 +30,5 @@ def main(handle: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    with contextlib.suppress(ConnectionError):  # the check was interrupted
+        main(int(sys.argv[1]))
