@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
+
+from torch import Tensor
 
 from laconic.catalogue import catalogue
+from laconic.cli.bare import BARE
 from laconic.cli.machine import facts
-from laconic.cli.measure import Measured, measure
+from laconic.cli.measure import Job, Measured, job_of, measure_job
 from laconic.compress import AbstractCompressor
 from laconic.core.errors import UsageError
 from laconic.plan import Plan
@@ -23,12 +27,12 @@ MARKS = "copy: share of the rate at which a STREAM copy moves bytes in the same 
 def main(argv: Sequence[str]) -> int:
     """Measure and print as it goes, or one JSON object at the end."""
     args = _parser().parse_args(argv)
-    plans, rows = _plans(args.only), []
+    jobs, rows = _jobs(args.only), []
     if not args.json:
         print(f"One thread. {MARKS}\n\n{HEADING}")
     for size in args.sizes or SIZES:
-        for plan in plans:
-            row = measure(plan, size, args.seconds, reference=args.reference)
+        for name, make in jobs.items():
+            row = measure_job(name, make, size, args.seconds, reference=args.reference)
             rows.append(row)
             if not args.json:
                 print(line(row), flush=True)
@@ -58,8 +62,12 @@ def _count(text: str) -> int:
     return n
 
 
+def _jobs(only: Sequence[str] | None) -> dict[str, Callable[[Tensor], Job]]:
+    return {str(plan): partial(job_of, plan) for plan in _plans(only)} | ({} if only else BARE)
+
+
 def _plans(only: Sequence[str] | None) -> list[AbstractCompressor]:
-    texts = only or [e.usage for e in catalogue() if e.folder == "compress"] + [*MORE]
+    texts = only or [e.usage for e in catalogue() if e.folder == "compress" and e.name != "none"] + [*MORE]
     plans = [Plan.parse(text).compress for text in dict.fromkeys(texts)]
     if only:
         for plan, text in zip(plans, dict.fromkeys(only), strict=True):

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from laconic.compress import AbstractCompressor, ErrorFeedback
-from laconic.compress.base import Draw
+from laconic.compress.base import AbstractCodec, Draw
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec
@@ -65,29 +65,34 @@ class Job:
 
 
 def measure(compressor: AbstractCompressor, n: int, seconds: float, *, reference: bool = False) -> Measured:
+    return measure_job(str(compressor), lambda x: job_of(compressor, x), n, seconds, reference=reference)
+
+
+def measure_job(
+    name: str, make: Callable[[Tensor], Job], n: int, seconds: float, *, reference: bool = False
+) -> Measured:
     torch_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _measure(compressor, n, seconds, reference)
+        return _measure(name, make, n, seconds, reference)
     finally:
         torch.set_num_threads(torch_threads)
         memory.release()
 
 
-def _measure(compressor: AbstractCompressor, n: int, seconds: float, reference: bool) -> Measured:
-    spec = matrix(n)
+def _measure(name: str, make: Callable[[Tensor], Job], n: int, seconds: float, reference: bool) -> Measured:
     x = torch.randn(n, generator=torch.Generator().manual_seed(1)) * 1e-3
-    copy, job = _copier(x), _job(compressor, x, spec)
+    copy, job = _copier(x), make(x)
     encode, decode, copied = _turns(job, copy, seconds)
     spent = min(encode) + (min(decode) if decode else 0.0)
     saved = 4 * n - job.message_bytes
     slow = None
     if reference:
         with plain():
-            slow_encode, slow_decode, _ = _turns(_job(compressor, x, spec), copy, seconds, least=2)
+            slow_encode, slow_decode, _ = _turns(make(x), copy, seconds, least=2)
         slow = (min(slow_encode) + (min(slow_decode) if slow_decode else 0.0)) / spent
     return Measured(
-        compressor=str(compressor),
+        compressor=name,
         elements=n,
         bits=8 * job.message_bytes / n,
         encode=_speed(encode, n, job.encode_bytes, copied),
@@ -112,10 +117,11 @@ def _copier(x: Tensor) -> Callable[[], object]:
     return lambda: out.copy_(x)
 
 
-def _job(compressor: AbstractCompressor, x: Tensor, spec: BucketSpec) -> Job:
-    n, draw = x.numel(), Draw(Stream(1), Stream(2))
+def job_of(compressor: AbstractCompressor, x: Tensor) -> Job:
+    n, spec, draw = x.numel(), matrix(x.numel()), Draw(Stream(1), Stream(2))
     inner = compressor.inner if isinstance(compressor, ErrorFeedback) else compressor
-    if not isinstance(inner, AbstractOneShot) or type(inner).exchange is not AbstractOneShot.exchange:
+    own = isinstance(inner, AbstractOneShot) and type(inner).exchange is not AbstractOneShot.exchange
+    if not isinstance(inner, AbstractCodec) or own:
         return _whole(compressor, x, spec)
     codec = inner  # a name mypy keeps in closures
     if isinstance(compressor, ErrorFeedback):
@@ -126,7 +132,7 @@ def _job(compressor: AbstractCompressor, x: Tensor, spec: BucketSpec) -> Job:
         aux, parts = codec.encode(x, draw)
         encode, dense = (lambda: codec.encode(x, draw)), 4 * n
     total, size = torch.zeros(n), sum(p.nbytes for p in parts)
-    decode_bytes = None if codec.sparse else 8 * n + size
+    decode_bytes = None if isinstance(codec, AbstractOneShot) and codec.sparse else 8 * n + size
     return Job(encode, dense + size, lambda: codec.add(total, parts, aux, draw, 0.5), decode_bytes, size)
 
 

@@ -9,6 +9,7 @@ import torch
 
 from laconic.catalogue import catalogue
 from laconic.cli import bench, main, measure
+from laconic.cli.bare import BARE
 from laconic.cli.measure import Measured, Speed
 from laconic.compress import ErrorFeedback, PowerSGD, Sign, TopK
 
@@ -24,7 +25,16 @@ def test_a_line_for_every_compressor_and_size(capsys: pytest.CaptureFixture[str]
 
 def test_without_a_choice_it_is_the_whole_catalogue() -> None:
     names = {str(plan) for plan in bench._plans(None)}
-    assert {e.usage for e in catalogue() if e.folder == "compress"} <= names
+    assert {e.usage for e in catalogue() if e.folder == "compress"} - {"none"} <= names
+    assert names < set(bench._jobs(None)), "and the kernels by themselves"
+
+
+@pytest.mark.parametrize("name", BARE)
+def test_kernels_by_themselves_are_measured_too(name: str) -> None:
+    row = measure.measure_job(name, BARE[name], 3000, 0.0)
+    assert row.compressor == name
+    assert row.decode is not None
+    assert 1.5 < row.bits < 9.5
 
 
 def test_json_says_where_and_what(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,37 +58,81 @@ wide: Any = intrinsic(_wide)
 # ------------------------------------------------------------- random numbers
 
 
+def _constant(like: Any, v: Any) -> Any:
+    """A constant of a value's type, which may be a vector."""
+    kind = like.type
+    return ir.Constant(kind, [v] * kind.count if isinstance(kind, ir.VectorType) else v)
+
+
+def _as(kind: Any, like: Any) -> Any:
+    """The type, or a vector of it as long as a value's."""
+    return ir.VectorType(kind, like.type.count) if isinstance(like.type, ir.VectorType) else kind
+
+
+def _mix(b: Any, start: Any, j: Any) -> Any:
+    x = b.mul(b.xor(start, j), _constant(j, 0x7FEB352D))
+    x = b.mul(b.xor(x, b.lshr(x, _constant(x, 15))), _constant(x, 0x846CA68B))
+    return b.xor(x, b.lshr(x, _constant(x, 16)))
+
+
 @lanes(u32(u32, u32))
-def mix(b: Any, key: Any, j: Any) -> Any:
-    """lowbias32(key ^ j), as in core/rng.py."""
-    x = b.xor(key, j)
-    x = b.mul(b.xor(x, b.lshr(x, I32(16))), I32(0x7FEB352D))
-    x = b.mul(b.xor(x, b.lshr(x, I32(15))), I32(0x846CA68B))
-    return b.xor(x, b.lshr(x, I32(16)))
+def mix(b: Any, start: Any, j: Any) -> Any:
+    """lowbias32(key ^ j) for j < 2^16, as in core/rng.py; start = key ^ (key >> 16) is its first step."""
+    return _mix(b, start, j)
 
 
-@lanes(u32(u32))
-def low_half(b: Any, word: Any) -> Any:
-    return b.and_(word, I32(0xFFFF))
+def _low(b: Any, word: Any, shift: Any, base: Any) -> Any:
+    """base | (the low 16 bits of a word << shift): shift and mask, then both in one where there is an instruction."""
+    return b.or_(b.and_(b.shl(word, shift), b.shl(_constant(word, 0xFFFF), shift)), base)
 
 
-@lanes(u32(u32))
-def high_half(b: Any, word: Any) -> Any:
-    return b.lshr(word, I32(16))
+def _high(b: Any, word: Any, shift: Any, base: Any) -> Any:
+    """The same of the high 16 bits."""
+    mask = b.shl(_constant(word, 0xFFFF), shift)
+    return b.or_(b.and_(b.lshr(word, b.sub(_constant(word, 16), shift)), mask), base)
 
 
 # ------------------------------------------------------------- levels
 
 
-@lanes(u8(f32, f32, u32, u32, u32, f32))
-def level(b: Any, x: Any, inverse: Any, half: Any, base: Any, shift: Any, top: Any) -> Any:
-    """floor(clip(x inverse + noise, 0, top)); noise = s + (half + 1/2) / 2^16 is put together bit by bit."""
-    noise = b.bitcast(b.or_(b.shl(half, shift), base), F32)
-    v = b.fadd(b.fmul(x, inverse), noise)
-    v = b.select(b.fcmp_ordered("<", v, top), v, top)  # NaN becomes top
-    zero = F32(0.0)
-    v = b.select(b.fcmp_ordered(">", v, zero), v, zero)
-    return b.trunc(b.fptosi(v, I32), I8)
+def _level(b: Any, x: Any, inverse: Any, noise: Any, top: Any) -> Any:
+    """min(x inverse + noise, top), NaN becomes top; noise = s + (half + 1/2) / 2^16 was put together bit by bit."""
+    v = b.fadd(b.fmul(x, inverse), b.bitcast(noise, x.type))
+    return b.select(b.fcmp_ordered("<", v, top), v, top)
+
+
+def _code(b: Any, v: Any) -> Any:
+    return b.trunc(b.fptosi(v, _as(I32, v)), _as(I8, v))
+
+
+def _clipped_code(b: Any, v: Any) -> Any:
+    zero = _constant(v, 0.0)
+    return _code(b, b.select(b.fcmp_ordered(">", v, zero), v, zero))
+
+
+_LEVEL = u8(f32, f32, u32, u32, u32, f32)
+
+
+@lanes(_LEVEL)
+def level_low(b: Any, x: Any, inverse: Any, word: Any, shift: Any, base: Any, top: Any) -> Any:
+    """The level of x by the low half of a random word; |x inverse| is at most s, but for its rounding."""
+    return _code(b, _level(b, x, inverse, _low(b, word, shift, base), top))
+
+
+@lanes(_LEVEL)
+def level_high(b: Any, x: Any, inverse: Any, word: Any, shift: Any, base: Any, top: Any) -> Any:
+    return _code(b, _level(b, x, inverse, _high(b, word, shift, base), top))
+
+
+@lanes(_LEVEL)
+def clipped_low(b: Any, x: Any, inverse: Any, word: Any, shift: Any, base: Any, top: Any) -> Any:
+    """The same for any x."""
+    return _clipped_code(b, _level(b, x, inverse, _low(b, word, shift, base), top))
+
+
+@lanes(_LEVEL)
+def clipped_high(b: Any, x: Any, inverse: Any, word: Any, shift: Any, base: Any, top: Any) -> Any:
+    return _clipped_code(b, _level(b, x, inverse, _high(b, word, shift, base), top))
 
 
 @lanes(f32(u8, f32, f32))
@@ -113,29 +157,42 @@ def smaller_magnitude(b: Any, least: Any, bits: Any) -> Any:
 # ------------------------------------------------------------- powers of two, see plain/natural.py
 
 
-def _power(b: Any, bits: Any, half: Any) -> Any:
+def _power(b: Any, bits: Any, noise: Any) -> Any:
     size = b.and_(bits, I32(0x7FFFFFFF))
-    noise = b.or_(b.shl(half, I32(7)), I32(64))
     e = b.lshr(b.add(size, noise), I32(23))
     e = b.select(b.icmp_unsigned("<", e, I32(254)), e, I32(254))
     return b.select(b.icmp_unsigned("<", size, I32(255 << 23)), e, I32(255))
 
 
-@lanes(u8(u32, u32))
-def power(b: Any, bits: Any, half: Any) -> Any:
-    """The exponent of |x| after rounding to a power of two by chance."""
-    return b.trunc(_power(b, bits, half), I8)
-
-
-@lanes(u8(u32, u32))
-def power8(b: Any, bits: Any, half: Any) -> Any:
-    """Sign and 7-bit exponent."""
-    e = _power(b, bits, half)
+def _power8(b: Any, bits: Any, noise: Any) -> Any:
+    e = _power(b, bits, noise)
     inside = b.sub(e, I32(63))
     inside = b.select(b.icmp_signed(">", inside, I32(0)), inside, I32(0))
     inside = b.select(b.icmp_signed("<", inside, I32(126)), inside, I32(126))
     code = b.select(b.icmp_unsigned("==", e, I32(255)), I32(127), inside)
-    return b.trunc(b.or_(code, b.shl(b.lshr(bits, I32(31)), I32(7))), I8)
+    return b.or_(code, b.shl(b.lshr(bits, I32(31)), I32(7)))
+
+
+@lanes(u8(u32, u32))
+def power_low(b: Any, bits: Any, word: Any) -> Any:
+    """The exponent of |x| after rounding to a power of two by the low half of a random word."""
+    return b.trunc(_power(b, bits, _low(b, word, I32(7), I32(64))), I8)
+
+
+@lanes(u8(u32, u32))
+def power_high(b: Any, bits: Any, word: Any) -> Any:
+    return b.trunc(_power(b, bits, _high(b, word, I32(7), I32(64))), I8)
+
+
+@lanes(u8(u32, u32))
+def power8_low(b: Any, bits: Any, word: Any) -> Any:
+    """Sign and 7-bit exponent."""
+    return b.trunc(_power8(b, bits, _low(b, word, I32(7), I32(64))), I8)
+
+
+@lanes(u8(u32, u32))
+def power8_high(b: Any, bits: Any, word: Any) -> Any:
+    return b.trunc(_power8(b, bits, _high(b, word, I32(7), I32(64))), I8)
 
 
 @lanes(f32(u8, u8, u32))
@@ -297,6 +354,27 @@ def _splat(b: Any, scalar: Any, n: int) -> Any:
 def _run(b: Any, address: Any, i: Any, kind: Any, n: int) -> Any:
     """A pointer to n elements from i on."""
     return b.bitcast(_element(b, address, i, kind), _vector(kind, n).as_pointer())
+
+
+def _levels32(code: Callable[[Any, Any], Any]) -> Any:
+    """Codes of 32 x by the low halves of random words j, j + 1, ..., and, 256 bytes on, of 32 y by the high halves."""
+
+    @lanes(types.void(i64, i64, i64, u32, u32, f32, f32, u32, u32, f32))
+    def emit(
+        b: Any, x: Any, y: Any, codes: Any, start: Any, j: Any, by_x: Any, by_y: Any, shift: Any, base: Any, top: Any
+    ) -> Any:
+        start, j, by_x, by_y, shift, base, top = (_splat(b, v, 32) for v in (start, j, by_x, by_y, shift, base, top))
+        word = _mix(b, start, b.add(j, ir.Constant(j.type, list(range(32)))))
+        v, w = (b.load(_run(b, at, I64(0), F32, 32), align=4) for at in (x, y))
+        low = code(b, _level(b, v, by_x, _low(b, word, shift, base), top))
+        high = code(b, _level(b, w, by_y, _high(b, word, shift, base), top))
+        b.store(low, _run(b, codes, I64(0), I8, 32), align=1)
+        return b.store(high, _run(b, codes, I64(256), I8, 32), align=1)
+
+    return emit
+
+
+levels32, clipped32 = _levels32(_code), _levels32(_clipped_code)
 
 
 @lanes(u32(i64, i64))

@@ -15,12 +15,12 @@ from laconic.kernels.cpu.lanes import (
     get_f32,
     get_u8,
     get_u32,
-    high_half,
-    low_half,
     mix,
     negative32,
-    power,
-    power8,
+    power8_high,
+    power8_low,
+    power_high,
+    power_low,
     power_of,
     power_of8,
     prefetch,
@@ -44,8 +44,8 @@ def exponent_run(x: Any, codes: Any, word: Any, j: Any) -> None:
     wide()
     for i in range(RUN):
         r = mix(word, j + i)
-        put_u8(codes, j + i, power(get_u32(x, j + i), low_half(r)))
-        put_u8(codes, HALF + j + i, power(get_u32(x, HALF + j + i), high_half(r)))
+        put_u8(codes, j + i, power_low(get_u32(x, j + i), r))
+        put_u8(codes, HALF + j + i, power_high(get_u32(x, HALF + j + i), r))
 
 
 @part
@@ -53,8 +53,8 @@ def code8_run(x: Any, codes: Any, word: Any, j: Any) -> None:
     wide()
     for i in range(RUN):
         r = mix(word, j + i)
-        put_u8(codes, j + i, power8(get_u32(x, j + i), low_half(r)))
-        put_u8(codes, HALF + j + i, power8(get_u32(x, HALF + j + i), high_half(r)))
+        put_u8(codes, j + i, power8_low(get_u32(x, j + i), r))
+        put_u8(codes, HALF + j + i, power8_high(get_u32(x, HALF + j + i), r))
 
 
 @part

@@ -19,14 +19,17 @@ from laconic.kernels.cpu.compile import kernel, part
 from laconic.kernels.cpu.lanes import (
     as_bits,
     as_float,
+    clipped32,
+    clipped_high,
+    clipped_low,
     copy_bytes,
     get_f32,
     get_u8,
     get_u32,
-    high_half,
     larger_magnitude,
-    level,
-    low_half,
+    level_high,
+    level_low,
+    levels32,
     mix,
     prefetch,
     put_f32,
@@ -54,13 +57,19 @@ _TOP = float(np.finfo(np.float32).max)
 
 
 @part
+def started(z: Any) -> Any:
+    """key ^ (key >> 16), where key is the upper half of z."""
+    return U32(z >> U64(32)) ^ U32(z >> U64(48))
+
+
+@part
 def key_of(key: Any, chunk: Any) -> Any:
-    """What is mixed with j for the chunk's random numbers: splitmix64 as in core/rng.py."""
+    """What is mixed with j for the chunk's random numbers: splitmix64 as in core/rng.py, and the start of `mix`."""
     z = U64(key) + U64(chunk >> 8) + U64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
     z ^= z >> U64(31)
-    return U32(z >> U64(32)) ^ U32((chunk & 255) * HALF)
+    return started(z) ^ U32((chunk & 255) * HALF)
 
 
 @part
@@ -102,19 +111,23 @@ def write_scales(x: Any, scale: Any, block: Any, norm: Any, first: Any, last: An
 
 @part
 def level_run(
-    x0: Any, x1: Any, codes: Any, n: Any, word: Any, j: Any, by0: Any, by1: Any, base: Any, shift: Any, top: Any
+    x0: Any, x1: Any, codes: Any, n: Any, word: Any, j: Any, by0: Any, by1: Any, up: Any, base: Any, top: Any
 ) -> None:
     """Codes of n elements of either half."""
     wide()
+    if n == RUN:
+        for i in range(0, RUN, 32):
+            levels32(x0 + 4 * i, x1 + 4 * i, codes + i, word, j + i, by0, by1, up, base, top)
+        return
     other = codes + HALF
     for i in range(n):
         r = mix(word, j + i)
-        put_u8(codes, i, level(get_f32(x0, i), by0, low_half(r), base, shift, top))
-        put_u8(other, i, level(get_f32(x1, i), by1, high_half(r), base, shift, top))
+        put_u8(codes, i, level_low(get_f32(x0, i), by0, r, up, base, top))
+        put_u8(other, i, level_high(get_f32(x1, i), by1, r, up, base, top))
 
 
 @part
-def lifted_run(
+def clipped_run(
     x0: Any,
     x1: Any,
     codes: Any,
@@ -123,22 +136,28 @@ def lifted_run(
     j: Any,
     by0: Any,
     by1: Any,
+    up: Any,
     base: Any,
-    shift: Any,
     top: Any,
-    lifts: Any,
+    lift0: Any,
+    lift1: Any,
 ) -> None:
-    """The same where a scale is tiny."""
-    lift0, lift1 = lifts
+    """The same where scales are tiny, or smaller than elements."""
+    wide()
+    if n == RUN and lift0 == F(1) and lift1 == F(1):
+        for i in range(0, RUN, 32):
+            clipped32(x0 + 4 * i, x1 + 4 * i, codes + i, word, j + i, by0, by1, up, base, top)
+        return
+    other = codes + HALF
     for i in range(n):
         r = mix(word, j + i)
-        put_u8(codes, i, level(get_f32(x0, i) * lift0, by0, low_half(r), base, shift, top))
-        put_u8(codes, HALF + i, level(get_f32(x1, i) * lift1, by1, high_half(r), base, shift, top))
+        put_u8(codes, i, clipped_low(get_f32(x0, i) * lift0, by0, r, up, base, top))
+        put_u8(other, i, clipped_high(get_f32(x1, i) * lift1, by1, r, up, base, top))
 
 
 @part
 def level_chunk(
-    x: Any, at: Any, scale: Any, scales: Any, block: Any, shift: Any, key: Any, bits: Any, codes: Any
+    x: Any, at: Any, scale: Any, scales: Any, block: Any, shift: Any, key: Any, bits: Any, clip: Any, codes: Any
 ) -> None:
     """Codes of the 512 elements at address x, which stand at position `at` of the vector."""
     s = F((1 << (bits - 1)) - 1)
@@ -159,10 +178,10 @@ def level_chunk(
             for i in range(0, 2 * RUN, 16):  # a few lines at a time: only so many can be under way
                 prefetch(x, AHEAD + 2 * j + i)
             x0, x1, n = x + 4 * j, x + 4 * (HALF + j), min(RUN, end - j)
-            if lift0 == F(1) and lift1 == F(1):
-                level_run(x0, x1, codes + j, n, word, j, by0, by1, base, up, top)
+            if clip or lift0 != F(1) or lift1 != F(1):
+                clipped_run(x0, x1, codes + j, n, word, j, by0, by1, up, base, top, lift0, lift1)
             else:
-                lifted_run(x0, x1, codes + j, n, word, j, by0, by1, base, up, top, (lift0, lift1))
+                level_run(x0, x1, codes + j, n, word, j, by0, by1, up, base, top)
             j += n
 
 
@@ -178,16 +197,17 @@ def encode_chunk(
     bits: Any,
     block: Any,
     shift: Any,
+    clip: Any,
     codes: Any,
 ) -> None:
     """Levels of x[at : at + count] to `codes`, and packed."""
     if count == CHUNK:
-        level_chunk(x + 4 * at, at, scale, scales, block, shift, key, bits, codes)
+        level_chunk(x + 4 * at, at, scale, scales, block, shift, key, bits, clip, codes)
     else:  # the end of the vector: as if zeros followed
         rest = scratch(2048)
         zero_bytes(rest, 2048)
         copy_bytes(rest, x + 4 * at, 4 * count)
-        level_chunk(rest, at, scale, scales, block, shift, key, bits, codes)
+        level_chunk(rest, at, scale, scales, block, shift, key, bits, clip, codes)
         zero_bytes(codes + count, CHUNK - count)
     pack_chunk(codes, count, packed, at * bits // 8, bits)
 
@@ -275,7 +295,8 @@ def quantize_units(
         if norm != GIVEN:
             write_scales(x, scale, block, norm, first, last, block_at(first, block, shift), sums)
         for at in range(first, last, CHUNK):
-            encode_chunk(x, min(CHUNK, last - at), at, scale, scales, packed, key, bits, block, shift, codes)
+            count = min(CHUNK, last - at)
+            encode_chunk(x, count, at, scale, scales, packed, key, bits, block, shift, norm == GIVEN, codes)
 
 
 @kernel("void(int64, int64, int64, int64, int64, int64, int64, int64, int64)")
@@ -310,7 +331,7 @@ def quantize_keep_units(
         write_scales(left, scale, block, norm, first, last, block_at(first, block, shift), sums)
         for at in range(first, last, CHUNK):
             count = min(CHUNK, last - at)
-            encode_chunk(left, count, at, scale, scales, packed, key, bits, block, shift, codes)
+            encode_chunk(left, count, at, scale, scales, packed, key, bits, block, shift, False, codes)
             decode_chunk(left, codes, at, count, scale, bits, block, shift, -damping, 1)
 
 

@@ -25,7 +25,7 @@ from laconic.kernels.cpu.lanes import (
     trailing_ones,
     zero_bytes,
 )
-from laconic.kernels.cpu.quantize import signed_key
+from laconic.kernels.cpu.quantize import signed_key, started
 
 U32, U64 = np.uint32, np.uint64
 BINS = 4096
@@ -38,7 +38,7 @@ def word_at(key: Any, j: Any) -> Any:
     z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
     z ^= z >> U64(31)
-    return mix(U32(z >> U64(32)), j & 0xFFFF)
+    return mix(started(z), j & 0xFFFF)
 
 
 @kernel("void(int64, int64, int64, int64, int64)")

@@ -80,11 +80,11 @@ def ternary_groups(
         for at in range(first, first + count, CHUNK):
             size = min(CHUNK, first + count - at)
             if size == CHUNK:
-                level_chunk(x + 4 * at, at, scale, scales, block, shift, key, 2, codes + at - first)
+                level_chunk(x + 4 * at, at, scale, scales, block, shift, key, 2, True, codes + at - first)
             else:
                 zero_bytes(rest, 2048)
                 copy_bytes(rest, x + 4 * at, 4 * size)
-                level_chunk(rest, at, scale, scales, block, shift, key, 2, codes + at - first)
+                level_chunk(rest, at, scale, scales, block, shift, key, 2, True, codes + at - first)
         if count == GROUP:
             join(codes, packed + group * LANES)
         else:
