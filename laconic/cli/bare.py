@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from laconic import kernels
-from laconic.cli.measure import Job
+from laconic.cli.jobs import Job, Make
 from laconic.core.rng import Stream
 
 _STREAM = Stream(1)
@@ -57,7 +57,7 @@ def natural_8(x: Tensor) -> Job:
     return _job(lambda: kernels.natural8_pack(x, codes, _STREAM), lambda: kernels.natural8_add(total, codes, 0.5), n, n)
 
 
-BARE: dict[str, Callable[[Tensor], Job]] = {
+BARE: dict[str, Make] = {
     "kernel: ternary, 2 bits": ternary_2,
     "kernel: ternary, base 3": ternary_base_3,
     "kernel: natural, 9 bits": natural_9,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-from torch import Tensor
-
 from laconic.catalogue import catalogue
 from laconic.cli.bare import BARE
+from laconic.cli.jobs import Make, job_of
 from laconic.cli.machine import facts
-from laconic.cli.measure import Job, Measured, job_of, measure_job
+from laconic.cli.measure import Measured, measure
 from laconic.compress import AbstractCompressor
 from laconic.core.errors import UsageError
 from laconic.plan import Plan
@@ -21,21 +20,20 @@ from laconic.plan import Plan
 SIZES = (100_000, 1_000_000, 25_000_000)
 # Settings that the catalogue's examples leave out.
 MORE = ("qsgd(8)", "qsgd(2)", "ef(qsgd(8))", "ef(qsgd(4))", "ef(qsgd(2))", "ef(sign)")
-MARKS = "copy: share of the rate at which a STREAM copy moves bytes in the same process, both at their best."
+MARKS = """GB/s of input, at best (and in the middle); copy: share of the rate at which a STREAM copy moves bytes."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure and print as it goes, or one JSON object at the end."""
+    """Measure and print size by size, or one JSON object at the end."""
     args = _parser().parse_args(argv)
-    jobs, rows = _jobs(args.only), []
+    jobs, rows = _jobs(args.only), list[Measured]()
     if not args.json:
         print(f"One thread. {MARKS}\n\n{HEADING}")
     for size in args.sizes or SIZES:
-        for name, make in jobs.items():
-            row = measure_job(name, make, size, args.seconds, reference=args.reference)
-            rows.append(row)
-            if not args.json:
-                print(line(row), flush=True)
+        seen = measure(jobs, size, args.seconds, reference=args.reference)
+        rows += seen
+        if not args.json:
+            print("\n".join(map(line, seen)), flush=True)
     if args.json:
         print(json.dumps({"machine": facts(), "rows": [asdict(row) | {"pays": pays(row)} for row in rows]}, indent=2))
     return 0
@@ -62,7 +60,7 @@ def _count(text: str) -> int:
     return n
 
 
-def _jobs(only: Sequence[str] | None) -> dict[str, Callable[[Tensor], Job]]:
+def _jobs(only: Sequence[str] | None) -> dict[str, Make]:
     return {str(plan): partial(job_of, plan) for plan in _plans(only)} | ({} if only else BARE)
 
 

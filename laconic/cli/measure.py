@@ -1,7 +1,8 @@
-"""One compressor on one vector: seconds of encode and of decode + accumulate, beside a STREAM copy.
+"""Seconds of compressors beside a STREAM copy, in one process, by turns.
 
-The compressor and the copy take turns, so that both see the same machine; each is measured in CPU time of this thread,
-which other programs disturb least. Memory is what the compressor itself asks for: cold pages count.
+Each compressor takes turns with the copy, and the whole list is gone through several times, so that everyone sees the
+same machine: what counts is the best of all rounds. Seconds are CPU time of this thread, which other programs disturb
+least. Memory is what the compressor itself asks for: cold pages count.
 
     pays off below   (raw bytes - message bytes) / (encode + decode + add): on a slower link the time saved by sending
                      less is more than the time spent on it
@@ -9,27 +10,20 @@ which other programs disturb least. Memory is what the compressor itself asks fo
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from laconic.compress import AbstractCompressor, ErrorFeedback
-from laconic.compress.base import AbstractCodec, Draw
-from laconic.compress.one_shot import AbstractOneShot
+from laconic.cli.jobs import Job, Make
 from laconic.core import memory
-from laconic.core.bucket import BucketSpec
-from laconic.core.exchange import Seat, Turn
-from laconic.core.rng import Stream
-from laconic.drive.lockstep import lockstep
 from laconic.kernels.choose import fault, plain
-from laconic.topology import AllReduce
 
-ROUNDS = 30  # at most
+PASSES = 3
+ROUNDS = 12  # of a pass, at most
 SHORT = 100e-6  # what takes less is repeated within a round
 
 
@@ -53,63 +47,48 @@ class Measured:
     slower: float | None = None  # plain torch, as a multiple
 
 
-@dataclass(frozen=True)
-class Job:
-    """What to time, and the bytes each moves."""
+@dataclass
+class _Times:
+    """Seconds of every round."""
 
-    encode: Callable[[], object]
-    encode_bytes: float | None
-    decode: Callable[[], object] | None
-    decode_bytes: float | None
-    message_bytes: float
+    copy: list[float] = field(default_factory=list)
+    encode: list[float] = field(default_factory=list)
+    decode: list[float] = field(default_factory=list)
 
-
-def measure(compressor: AbstractCompressor, n: int, seconds: float, *, reference: bool = False) -> Measured:
-    return measure_job(str(compressor), lambda x: job_of(compressor, x), n, seconds, reference=reference)
+    @property
+    def best(self) -> float:
+        return min(self.encode) + (min(self.decode) if self.decode else 0.0)
 
 
-def measure_job(
-    name: str, make: Callable[[Tensor], Job], n: int, seconds: float, *, reference: bool = False
-) -> Measured:
-    torch_threads = torch.get_num_threads()
+def measure(makes: Mapping[str, Make], n: int, seconds: float, *, reference: bool = False) -> list[Measured]:
+    """Everyone on the same vector of n elements; about so many seconds each."""
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _measure(name, make, n, seconds, reference)
+        x = torch.randn(n, generator=torch.Generator().manual_seed(1)) * 1e-3
+        copy = _copier(x)
+        fast, slow = ({name: _Times() for name in makes} for _ in range(2))
+        seen: dict[str, Job] = {}
+        for _ in range(PASSES):
+            for name, make in makes.items():
+                seen[name] = _weight(_take_turns(make(x), copy, seconds / PASSES, fast[name]))
+        if reference:
+            with plain():
+                for name, make in makes.items():
+                    _take_turns(make(x), copy, seconds / PASSES, slow[name])
+        return [_measured(name, n, seen[name], fast[name], slow[name]) for name in makes]
     finally:
-        torch.set_num_threads(torch_threads)
+        torch.set_num_threads(threads)
         memory.release()
 
 
-def _measure(name: str, make: Callable[[Tensor], Job], n: int, seconds: float, reference: bool) -> Measured:
-    x = torch.randn(n, generator=torch.Generator().manual_seed(1)) * 1e-3
-    copy, job = _copier(x), make(x)
-    encode, decode, copied = _turns(job, copy, seconds)
-    spent = min(encode) + (min(decode) if decode else 0.0)
-    saved = 4 * n - job.message_bytes
-    slow = None
-    if reference:
-        with plain():
-            slow_encode, slow_decode, _ = _turns(make(x), copy, seconds, least=2)
-        slow = (min(slow_encode) + (min(slow_decode) if slow_decode else 0.0)) / spent
-    return Measured(
-        compressor=name,
-        elements=n,
-        bits=8 * job.message_bytes / n,
-        encode=_speed(encode, n, job.encode_bytes, copied),
-        decode=_speed(decode, n, job.decode_bytes, copied) if decode else None,
-        gbit_s=8e-9 * saved / spent if saved > 0 else None,
-        slower=slow,
-    )
-
-
-def matrix(n: int) -> BucketSpec:
-    """n elements as a matrix, for compressors that look at shapes; as square as n allows."""
-    rows = next(r for r in range(math.isqrt(n), 0, -1) if n % r == 0)
-    return BucketSpec(0, ("x",), ((rows, n // rows),))
+def _weight(job: Job) -> Job:
+    """Its sizes alone: what it works on may go."""
+    return Job(lambda: None, job.encode_bytes, None, job.decode_bytes, job.message_bytes)
 
 
 def _copier(x: Tensor) -> Callable[[], object]:
-    out = memory.empty(x.numel())
+    out = torch.zeros(x.numel())
     if fault("cpu") is None:
         from laconic.kernels.cpu.stream import stream_copy
 
@@ -117,51 +96,18 @@ def _copier(x: Tensor) -> Callable[[], object]:
     return lambda: out.copy_(x)
 
 
-def job_of(compressor: AbstractCompressor, x: Tensor) -> Job:
-    n, spec, draw = x.numel(), matrix(x.numel()), Draw(Stream(1), Stream(2))
-    inner = compressor.inner if isinstance(compressor, ErrorFeedback) else compressor
-    own = isinstance(inner, AbstractOneShot) and type(inner).exchange is not AbstractOneShot.exchange
-    if not isinstance(inner, AbstractCodec) or own:
-        return _whole(compressor, x, spec)
-    codec = inner  # a name mypy keeps in closures
-    if isinstance(compressor, ErrorFeedback):
-        residual, left, damping = x.flip(0), memory.empty(n), compressor.damping(spec)
-        aux, parts = codec.encode_keep(x, residual, left, damping, draw)
-        encode, dense = (lambda: codec.encode_keep(x, residual, left, damping, draw)), 12 * n
-    else:
-        aux, parts = codec.encode(x, draw)
-        encode, dense = (lambda: codec.encode(x, draw)), 4 * n
-    total, size = torch.zeros(n), sum(p.nbytes for p in parts)
-    decode_bytes = None if isinstance(codec, AbstractOneShot) and codec.sparse else 8 * n + size
-    return Job(encode, dense + size, lambda: codec.add(total, parts, aux, draw, 0.5), decode_bytes, size)
-
-
-def _whole(compressor: AbstractCompressor, x: Tensor, spec: BucketSpec) -> Job:
-    """An exchange with nobody: all that one rank computes."""
-    seat = Seat(0, 1, AllReduce())
-    state = compressor.init(spec, seat)
-    turn = Turn(seat, 0)
-
-    def exchange() -> object:
-        return lockstep([compressor.exchange(x, state, spec, turn)])
-
-    return Job(exchange, None, None, None, compressor.payload_bits(spec) / 8)
-
-
-def _turns(
-    job: Job, copy: Callable[[], object], seconds: float, least: int = 5
-) -> tuple[list[float], list[float], list[float]]:
-    """Seconds of each round: encode, decode, copy."""
-    jobs = [copy, job.encode, *([job.decode] if job.decode else [])]
-    for work in jobs:
+def _take_turns(job: Job, copy: Callable[[], object], seconds: float, times: _Times) -> Job:
+    works = [copy, job.encode, *([job.decode] if job.decode else [])]
+    lists = [times.copy, times.encode, times.decode]
+    for work in works:
         work()  # compiles, touches pages
-    repeats = [max(1, int(SHORT / max(_timed(work, 1), 1e-7))) for work in jobs]
-    rounds: list[list[float]] = []
-    end = time.perf_counter() + seconds
-    while len(rounds) < least or (time.perf_counter() < end and len(rounds) < ROUNDS):
-        rounds.append([_timed(work, n) for work, n in zip(jobs, repeats, strict=True)])
-    copied, encode, *decode = (list(column) for column in zip(*rounds, strict=True))
-    return encode, decode[0] if decode else [], copied
+    repeats = [max(1, int(SHORT / max(_timed(work, 1), 1e-7))) for work in works]
+    end, rounds = time.perf_counter() + seconds, 0
+    while rounds < 2 or (time.perf_counter() < end and rounds < ROUNDS):
+        for work, many, seen in zip(works, repeats, lists, strict=False):
+            seen.append(_timed(work, many))
+        rounds += 1
+    return job
 
 
 def _timed(work: Callable[[], object], repeats: int) -> float:
@@ -169,6 +115,19 @@ def _timed(work: Callable[[], object], repeats: int) -> float:
     for _ in range(repeats):
         work()
     return max((time.thread_time() - start) / repeats, 1e-9)
+
+
+def _measured(name: str, n: int, job: Job, fast: _Times, slow: _Times) -> Measured:
+    saved = 4 * n - job.message_bytes
+    return Measured(
+        compressor=name,
+        elements=n,
+        bits=8 * job.message_bytes / n,
+        encode=_speed(fast.encode, n, job.encode_bytes, fast.copy),
+        decode=_speed(fast.decode, n, job.decode_bytes, fast.copy) if fast.decode else None,
+        gbit_s=8e-9 * saved / fast.best if saved > 0 else None,
+        slower=slow.best / fast.best if slow.encode else None,
+    )
 
 
 def _speed(times: list[float], n: int, moved: float | None, copied: list[float]) -> Speed:

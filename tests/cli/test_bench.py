@@ -8,10 +8,17 @@ import pytest
 import torch
 
 from laconic.catalogue import catalogue
-from laconic.cli import bench, main, measure
+from laconic.cli import bench, main
 from laconic.cli.bare import BARE
-from laconic.cli.measure import Measured, Speed
-from laconic.compress import ErrorFeedback, PowerSGD, Sign, TopK
+from laconic.cli.jobs import job_of, matrix
+from laconic.cli.measure import Measured, Speed, measure
+from laconic.compress import AbstractCompressor, ErrorFeedback, PowerSGD, Sign, TopK
+
+
+def alone(compressor: AbstractCompressor, n: int) -> Measured:
+    (row,) = measure({str(compressor): lambda x: job_of(compressor, x)}, n, 0.0)
+    return row
+
 
 QUICK = ("--sizes", "2000", "--seconds", "0")
 
@@ -31,7 +38,7 @@ def test_without_a_choice_it_is_the_whole_catalogue() -> None:
 
 @pytest.mark.parametrize("name", BARE)
 def test_kernels_by_themselves_are_measured_too(name: str) -> None:
-    row = measure.measure_job(name, BARE[name], 3000, 0.0)
+    (row,) = measure({name: BARE[name]}, 3000, 0.0)
     assert row.compressor == name
     assert row.decode is not None
     assert 1.5 < row.bits < 9.5
@@ -66,7 +73,7 @@ def test_sizes_are_numbers_of_elements(size: str, capsys: pytest.CaptureFixture[
 
 
 def test_the_break_even_is_bytes_saved_over_time_spent() -> None:
-    row = measure.measure(Sign(), 4096, 0.0)
+    row = alone(Sign(), 4096)
     assert row.decode is not None
     spent = 4e-9 * 4096 / row.encode.gb_s + 4e-9 * 4096 / row.decode.gb_s
     assert row.gbit_s == pytest.approx(8e-9 * (4 * 4096 - 4 * 4 - 512) / spent)
@@ -80,12 +87,12 @@ def test_slow_ones_are_marked() -> None:
 
 
 def test_a_vector_is_shaped_for_those_that_look_at_shapes() -> None:
-    assert measure.matrix(1_000_000).shapes == ((1000, 1000),)
-    assert measure.matrix(7).shapes == ((1, 7),)
-    assert measure.measure(PowerSGD(1), 10_000, 0.0).bits < 1
+    assert matrix(1_000_000).shapes == ((1000, 1000),)
+    assert matrix(7).shapes == ((1, 7),)
+    assert alone(PowerSGD(1), 10_000).bits < 1
 
 
 def test_threads_are_as_before() -> None:
     before = torch.get_num_threads()
-    measure.measure(ErrorFeedback(TopK(0.01)), 1000, 0.0)
+    alone(ErrorFeedback(TopK(0.01)), 1000)
     assert torch.get_num_threads() == before
