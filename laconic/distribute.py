@@ -17,6 +17,7 @@ from laconic import baseline, inventory
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.base import Place
+from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
@@ -25,6 +26,7 @@ from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
 from laconic.session import Session, init
 from laconic.sync import Subject
+from laconic.topology import AllReduce
 
 
 def distribute(
@@ -71,6 +73,8 @@ def _attach(
     if not isinstance(chosen, Plan | baseline.Baseline):
         raise UsageError(f"plan={plan!r}: it is a laconic.Plan, a text such as 'ef(topk(0.01))', or None.")
     _refuse(optimizer, chosen, nonfinite)
+    if isinstance(chosen, Plan) and isinstance(chosen.topology, AllReduce):
+        chosen.topology.fit(session.world)
     found = inventory.take(model, optimizer)
 
     link = Link()
@@ -83,6 +87,8 @@ def _attach(
         return DdpReplica(model, optimizer, chosen, session.world, link)
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
+    if isinstance(driver, TorchDist) and isinstance(chosen.topology, AllReduce):
+        replica.reduced_by = _reduce_by(chosen.topology, driver, seat.device)
     _warn_if_nothing_is_compressed(replica)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if isinstance(driver, TorchDist):
@@ -146,6 +152,15 @@ def _description(
         *found.lines(),
         f"optimizer: {type(optimizer).__name__} with parameter groups of {groups}, learning rates {rates}",
     ]
+
+
+def _reduce_by(topology: AllReduce, driver: TorchDist, device: torch.device) -> str:
+    place = Place(0, 0, "measuring all-reduce algorithms")
+    try:
+        return reduce_by(topology, driver, device)
+    except RuntimeError as error:
+        cause = str(error).strip().splitlines()[0][:300].rstrip(".")
+        raise PeerError(driver.roster.explain(place, cause)) from error
 
 
 def _start_equal(driver: TorchDist, lines: list[str], model: nn.Module) -> None:

@@ -23,6 +23,8 @@ PAPERS: dict[str, str] = {
     "Communication Efficient and Fault Tolerant. ICLR 2019. arXiv:1810.05291",
     "chen2018adacomp": "Chen, Choi, Brand, Agrawal, Zhang, Gopalakrishnan. AdaComp: Adaptive Residual Gradient "
     "Compression for Data-Parallel Distributed Training. AAAI 2018. arXiv:1712.02679",
+    "cho2019blueconnect": "Cho, Finkler, Serrano, Kung, Hunter. BlueConnect: Decomposing All-Reduce for Deep "
+    "Learning on Heterogeneous Network Hierarchy. MLSys 2019",
     "cho2019gradzip": "Cho, Muthusamy, Nemanich, Puri. GradZip: Gradient Compression using Alternating Matrix "
     "Factorization for Large-scale Deep Learning. Systems for ML workshop at NeurIPS 2019",
     "dettmers2016approximations": "Dettmers. 8-Bit Approximations for Parallelism in Deep Learning. ICLR 2016. "
@@ -48,6 +50,8 @@ PAPERS: dict[str, str] = {
     "1952",
     "ivkin2019communication": "Ivkin, Rothchild, Ullah, Braverman, Stoica, Arora. Communication-efficient Distributed "
     "SGD with Sketching. NeurIPS 2019. arXiv:1903.04488",
+    "jia2018highly": "Jia et al. Highly Scalable Deep Learning Training System with Mixed-Precision: Training "
+    "ImageNet in Four Minutes. 2018. arXiv:1807.11205",
     "jiang2018sketchml": "Jiang, Fu, Yang, Cui. SketchML: Accelerating Distributed Machine Learning with Data "
     "Sketches. SIGMOD 2018",
     "karimireddy2019error": "Karimireddy, Rebjock, Stich, Jaggi. Error Feedback Fixes SignSGD and other Gradient "
@@ -65,6 +69,8 @@ PAPERS: dict[str, str] = {
     "markov2022cgx": "Markov, Ramezani-Kebrya, Alistarh. CGX: Adaptive System Support for Communication-Efficient "
     "Deep Learning. Middleware 2022. arXiv:2111.08617",
     "micikevicius2022fp8": "Micikevicius et al. FP8 Formats for Deep Learning. 2022. arXiv:2209.05433",
+    "mikami2018massively": "Mikami, Suganuma, U-chupala, Tanaka, Kageyama. Massively Distributed SGD: "
+    "ImageNet/ResNet-50 Training in a Flash. 2018. arXiv:1811.05233",
     "mishchenko2019diana": "Mishchenko, Gorbunov, Takac, Richtarik. Distributed Learning with Compressed Gradient "
     "Differences. 2019. arXiv:1901.09269",
     "mishchenko2020ninetynine": "Mishchenko, Hanzely, Richtárik. 99% of Worker-Master Communication in Distributed "
@@ -80,6 +86,8 @@ PAPERS: dict[str, str] = {
     "Faster Error Feedback. NeurIPS 2021. arXiv:2106.05203",
     "sahu2021rethinking": "Sahu, Dutta, Abdelmoniem, Banerjee, Canini, Kalnis. Rethinking Gradient Sparsification as "
     "Total Error Minimization. NeurIPS 2021. arXiv:2108.00951",
+    "sanders2009two": "Sanders, Speck, Träff. Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan. "
+    "Parallel Computing 2009",
     "sarfi2025communication": "Sarfi, Thérien, Lidin, Belilovsky. Communication Efficient LLM Pre-training with "
     "SparseLoCo. 2025. arXiv:2508.15706",
     "sattler2019robust": "Sattler, Wiedemann, Müller, Samek. Robust and Communication-Efficient Federated Learning "
@@ -106,6 +114,8 @@ PAPERS: dict[str, str] = {
     "arXiv:1611.00429",
     "tang2019doublesqueeze": "Tang, Yu, Lian, Zhang, Liu. DoubleSqueeze: Parallel Stochastic Gradient Descent with "
     "Double-pass Error-Compensated Compression. ICML 2019. arXiv:1905.05957",
+    "thakur2005optimization": "Thakur, Rabenseifner, Gropp. Optimization of Collective Communication Operations in "
+    "MPICH. International Journal of High Performance Computing Applications 2005",
     "tsuzuku2018variance": "Tsuzuku, Imachi, Akiba. Variance-based Gradient Compression for Efficient Distributed "
     "Deep Learning. ICLR workshop 2018. arXiv:1802.06058",
     "valiant1990bridging": "Valiant. A Bridging Model for Parallel Computation. CACM 1990",
@@ -130,6 +140,8 @@ PAPERS: dict[str, str] = {
     "Learning with Theoretical Guarantees. 2023. arXiv:2305.18627",
     "yan2021dqsgd": "Yan, Huang, Lan, Song. DQ-SGD: Dynamic Quantization in SGD for Communication-Efficient "
     "Distributed Learning. 2021. arXiv:2107.14575",
+    "ying2018image": "Ying, Kumar, Chen, Wang, Cheng. Image Classification at Supercomputer Scale. 2018. "
+    "arXiv:1811.06992",
     "yu2018gradiveq": "Yu et al. GradiVeQ: Vector Quantization for Bandwidth-Efficient Gradient Aggregation in "
     "Distributed CNN Training. NeurIPS 2018. arXiv:1811.03617",
     "yu2019double": "Yu, Wu, Huang. Double Quantization for Communication-Efficient Distributed Optimization. NeurIPS "

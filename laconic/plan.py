@@ -142,8 +142,8 @@ def _piped(stages: list[Component], node: grammar.Piped, text: str) -> Component
 
 
 def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str, Any]:
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # concrete components are dataclasses
-    hints = get_type_hints(kind)
+    names = _words(kind)
+    known, hints = list(names), get_type_hints(kind)
     out: dict[str, Any] = {}
     for position, (key, node) in enumerate(call.args):
         if key is None and position >= len(known):
@@ -153,8 +153,13 @@ def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str
             raise grammar.point(text, node.start, 1, f"{kind.name} has no {key!r}.{grammar.near(slot, known)}")
         if slot in out:
             raise grammar.point(text, node.start, 1, f"{kind.name} is given {slot!r} twice.")
-        out[slot] = _convert(hints[slot], node, text, f"{kind.name}({slot}=...)")
-    return out
+        out[slot] = _convert(hints[names[slot]], node, text, f"{kind.name}({slot}=...)")
+    return {names[slot]: value for slot, value in out.items()}
+
+
+def _words(kind: type[Component]) -> dict[str, str]:
+    """A component's arguments as texts spell them -> its fields, in order."""
+    return {kind.spelled.get(f.name, f.name): f.name for f in fields(kind)}  # type: ignore[arg-type]  # dataclasses all
 
 
 def _convert(hint: Any, node: grammar.Node, text: str, where: str) -> Any:
@@ -206,9 +211,9 @@ def _construct(kind: type[Component], args: dict[str, Any], node: grammar.Node, 
 
 def _to_dict(part: Component) -> dict[str, Any]:
     out: dict[str, Any] = {"name": part.name}
-    for f in fields(part):  # type: ignore[arg-type]
-        value = getattr(part, f.name)
-        out[f.name] = _to_dict(value) if isinstance(value, Component) else value
+    for word, name in _words(type(part)).items():
+        value = getattr(part, name)
+        out[word] = _to_dict(value) if isinstance(value, Component) else value
     return out
 
 
@@ -222,13 +227,16 @@ def _from_dict(value: Any, where: str) -> Any:
     kind = COMPONENTS.get(value["name"])
     if kind is None:
         raise PlanError(f"Plan: unknown name {value['name']!r}.{grammar.near(value['name'], COMPONENTS)}")
-    hints, args = get_type_hints(kind), {k: v for k, v in value.items() if k != "name"}
-    for key, given in args.items():
-        if key not in {f.name for f in fields(kind)}:  # type: ignore[arg-type]
+    hints, names, args = get_type_hints(kind), _words(kind), {}
+    for key, given in value.items():
+        if key == "name":
+            continue
+        if key not in names:
             raise PlanError(f"Plan: {kind.name} has no {key!r}.")
-        inner = _from_dict(given, f"{where}.{key}") if _is_part(hints[key]) else given
+        hint = hints[names[key]]
+        inner = _from_dict(given, f"{where}.{key}") if _is_part(hint) else given
         try:
-            args[key] = _fitting(hints[key], inner)
+            args[names[key]] = _fitting(hint, inner)
         except PlanError as error:
             raise PlanError(f"Plan: {where}.{key} {error}") from error
     try:

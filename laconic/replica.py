@@ -77,6 +77,7 @@ class Replica:
         self._bad: list[list[bool]] = []  # this pass's non-finite parameters, by bucket
         self._objection: str | None = None
         self._warned = False
+        self.reduced_by = ""  # which all-reduce algorithm, in words; set by distribute()
         self._hooks: list[Any] = [
             optimizer.register_step_pre_hook(self._before_step),
             optimizer.register_step_post_hook(self._after_step),
@@ -307,7 +308,8 @@ class Replica:
     def stats(self) -> Stats:
         waited = self.driver.waited_s
         sent, on_interface = self.link.sent_bytes, self.link.tx_bytes
-        return Stats(self.steps, self.turns, sent, self.dense_bytes, waited, self.skipped, on_interface)
+        done = (self.steps, self.turns, sent, self.dense_bytes, waited, self.skipped, on_interface)
+        return Stats(*done, self.reduced_by)
 
     def state_dict(self) -> dict[str, Any]:
         """This rank's own state: save it on every rank, beside the model and the optimizer."""

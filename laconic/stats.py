@@ -14,6 +14,7 @@ class Stats:
     exposed_wait_s: float | None  # time the training thread stood waiting for peers; None: not known
     skipped_steps: int  # steps dropped because a gradient was not finite
     tx_bytes: int | None = None  # what the kernel counted on this host's interface since then; None outside a lab
+    reduced_by: str = ""  # how sums are made: native, ring, ... or what allreduce(auto) measured and chose
 
     @property
     def ratio(self) -> float:

@@ -1,22 +1,29 @@
 """n virtual workers in one process: for tests and convergence studies, no sockets, no sleeping.
 
 All programs are advanced to their next request; the requests must be of one kind; all are answered; repeat.
-Messages are copied, so a worker that keeps or alters what it received cannot reach its neighbours.
+Messages are copied, so a worker that keeps or alters what it received cannot reach its neighbours. Sums are made in
+rank order, or hop by hop where `reduce_by` has a program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Request, Sum, Swap, Together
+from laconic.drive.lockstep_hops import all_reduce_in_step
 from laconic.net.link import Link
+from laconic.topology.programs.hop import Program
+
+ReduceBy = Callable[[int, int, int], Program | None]  # rank, world, numel
 
 
-def lockstep(programs: Sequence[Exchange], links: Sequence[Link] | None = None) -> list[Exchanged]:
+def lockstep(
+    programs: Sequence[Exchange], links: Sequence[Link] | None = None, reduce_by: ReduceBy | None = None
+) -> list[Exchanged]:
     """Run one exchange of every worker to its end. `links` count what each would have sent."""
     links = links or [Link() for _ in programs]
     done: dict[int, Exchanged] = {}
@@ -32,19 +39,21 @@ def lockstep(programs: Sequence[Exchange], links: Sequence[Link] | None = None) 
             if not asks:
                 return [done[rank] for rank in range(len(programs))]
             assert len(asks) == len(programs), "ranks disagree on the number of rounds"
-            answers = answer_all(asks, links)
+            answers = answer_all(asks, links, reduce_by)
     finally:
         for program in programs:
             program.close()
 
 
-def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
+def answer_all(asks: Sequence[Any], links: Sequence[Link], reduce_by: ReduceBy | None = None) -> list[Any]:
     kinds = {type(ask) for ask in asks}
     assert len(kinds) == 1, f"ranks ask for different things: {[type(a).__name__ for a in asks]}"
     n = len(asks)
     match asks[0]:
         case Mean() | Sum() | Max():
-            return _reduced(asks, links)
+            if reduce_by is None or reduce_by(0, n, asks[0].tensor.numel()) is None:
+                return _reduced(asks, links)
+            return _hopped(asks, links, reduce_by)
         case Gather():
             length = max(a.message.numel() for a in asks)
             for link in links:
@@ -60,7 +69,7 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
             return [_heard([asks[peer].message for peer in ask.peers], ask.lengths) for ask in asks]
         case Together():
             columns = zip(*(a.requests for a in asks), strict=True)
-            rows = [answer_all(column, links) for column in columns]
+            rows = [answer_all(column, links, reduce_by) for column in columns]
             return [tuple(row[rank] for row in rows) for rank in range(n)]
         case other:
             raise TypeError(f"{type(other).__name__} is not a request.")
@@ -89,3 +98,14 @@ def _reduced(asks: Sequence[Mean | Sum | Max], links: Sequence[Link]) -> list[Te
     for link in links:
         link.all_reduce(total.nbytes, n)
     return [t.copy_(total) for t in tensors]  # in place, as torch.distributed does: they were given away
+
+
+def _hopped(asks: Sequence[Mean | Sum | Max], links: Sequence[Link], reduce_by: ReduceBy) -> list[Tensor]:
+    n, tensors = len(asks), [a.tensor.contiguous() for a in asks]
+    if isinstance(asks[0], Mean):
+        for t in tensors:
+            t.mul_(1.0 / n)  # before the sum, as drive/torch_dist.py
+    programs = [reduce_by(rank, n, t.numel()) or () for rank, t in enumerate(tensors)]
+    combine = torch.maximum if isinstance(asks[0], Max) else torch.add
+    all_reduce_in_step(programs, [t.view(-1) for t in tensors], combine, links)
+    return tensors

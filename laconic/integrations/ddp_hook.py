@@ -25,11 +25,14 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError, UsageError
 from laconic.core.exchange import Seat, Turn
 from laconic.drive.base import Place
+from laconic.drive.reduce_by import reduce_by
+from laconic.drive.torch_dist import TorchDist
 from laconic.net.link import Link
 from laconic.plan import Plan
 from laconic.schedule import Fused
 from laconic.session import init
 from laconic.sync import BSP
+from laconic.topology import AllReduce
 
 SETTLED = 2  # turns; with static_graph DDP packs anew after the second
 
@@ -42,6 +45,11 @@ class HookState:
         self.plan, self.link = plan, Link()
         self.seat = session.seat(plan.topology, seed)
         self._driver = session.driver(dist.group.WORLD, self.link)
+        if isinstance(plan.topology, AllReduce):
+            plan.topology.fit(session.world)
+            if isinstance(self._driver, TorchDist):
+                cuda = "nccl" in dist.get_backend() and torch.cuda.is_available()
+                reduce_by(plan.topology, self._driver, torch.device("cuda" if cuda else "cpu"))
         self._memory: dict[int, tuple[BucketSpec, Any]] = {}
         self._flying: list[tuple[BucketSpec, torch.futures.Future[Tensor]]] = []
         self._stayed: dict[int, tuple[BucketSpec, int]] = {}  # and for how many turns it has been the same
