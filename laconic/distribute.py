@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from laconic import baseline, inventory
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
+from laconic.drive.alone import Alone
 from laconic.drive.base import Place
+from laconic.drive.lanes import Lanes
 from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
@@ -78,8 +80,8 @@ def _attach(
     found = inventory.take(model, optimizer)
 
     link = Link()
-    driver = session.driver(session.new_group(), link)
-    if isinstance(driver, TorchDist):
+    driver = session.driver(link)
+    if not isinstance(driver, Alone):
         lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
     link.watch(session.interface)
@@ -87,11 +89,11 @@ def _attach(
         return DdpReplica(model, optimizer, chosen, session.world, link)
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
-    if isinstance(driver, TorchDist) and isinstance(chosen.topology, AllReduce):
+    if not isinstance(driver, Alone) and isinstance(chosen.topology, AllReduce):
         replica.reduced_by = _reduce_by(chosen.topology, driver, seat.device)
     _warn_if_nothing_is_compressed(replica)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
-    if isinstance(driver, TorchDist):
+    if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
     return replica
 
@@ -154,7 +156,7 @@ def _description(
     ]
 
 
-def _reduce_by(topology: AllReduce, driver: TorchDist, device: torch.device) -> str:
+def _reduce_by(topology: AllReduce, driver: TorchDist | Lanes, device: torch.device) -> str:
     place = Place(0, 0, "measuring all-reduce algorithms")
     try:
         return reduce_by(topology, driver, device)
@@ -163,7 +165,7 @@ def _reduce_by(topology: AllReduce, driver: TorchDist, device: torch.device) -> 
         raise PeerError(driver.roster.explain(place, cause)) from error
 
 
-def _start_equal(driver: TorchDist, lines: list[str], model: nn.Module) -> None:
+def _start_equal(driver: TorchDist | Lanes, lines: list[str], model: nn.Module) -> None:
     place = Place(0, 0, "comparing ranks and sending rank 0's parameters")
     tensors = [t.detach() for t in (*model.parameters(), *model.buffers())]
     device = next(model.parameters()).device
@@ -188,7 +190,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from laconic.drive.lanes import Lanes
 from laconic.drive.torch_dist import TorchDist
 from laconic.drive.tune import measured
 from laconic.topology.allreduce import AUTO, AllReduce
@@ -38,13 +39,17 @@ class ByName:
         return self.topology.program(self.rank, self.world, numel)
 
 
-def reduce_by(topology: AllReduce, driver: TorchDist, device: torch.device) -> str:
+def reduce_by(topology: AllReduce, driver: TorchDist | Lanes, device: torch.device) -> str:
     """From here on the driver sums this way; returns in words which. All ranks must call it together."""
-    if topology.algorithm != AUTO:
-        driver.program = ByName(topology, driver.rank, driver.world)
-        return topology.algorithm
-    choice = measured(driver.group, device)
-    driver.program = ByTable(topology, choice, driver.rank, driver.world)
-    if driver.rank == 0:
-        logging.getLogger("laconic").info("allreduce(auto) measured and chose: %s", choice)
-    return f"auto: {choice}"
+    desks = driver.desks if isinstance(driver, Lanes) else [driver]
+    rank, world = desks[0].rank, desks[0].world
+    by: ByName | ByTable = ByName(topology, rank, world)
+    words = topology.algorithm
+    if topology.algorithm == AUTO:
+        choice = measured(driver.group, device)
+        by, words = ByTable(topology, choice, rank, world), f"auto: {choice}"
+        if rank == 0:
+            logging.getLogger("laconic").info("allreduce(auto) measured and chose: %s", choice)
+    for desk in desks:
+        desk.program = by
+    return words

@@ -34,6 +34,10 @@ _LOOK_UP = timedelta(seconds=1)
 _KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together)
 
 
+class GivenUpError(Exception):
+    """This rank stopped waiting by its own will; nobody sees it beside the error that was the reason."""
+
+
 @dataclass
 class _Flight:
     """One exchange under way: what it waits for, and what to tell it then."""
@@ -61,7 +65,8 @@ class TorchDist:
         self.waited_s = 0.0
         self.program: Callable[[int, int], Program | None] | None = None  # numel, nbytes; None: the backend sums
         self.crew = Crew()
-        self._sliced = "nccl" not in dist.get_backend(group)  # where waiting blocks a stream, not this thread
+        self.blocks = "nccl" not in dist.get_backend(group)  # there waiting blocks a stream, not this thread
+        self.given_up: Callable[[], bool] = lambda: False  # is waiting of no use any more?
         self._clock = clock or WallClock()
         self._line: deque[_Flight] = deque()
         self._done: dict[Place, Exchanged] = {}
@@ -106,7 +111,7 @@ class TorchDist:
         start = self._clock.now()
         with self._named(flight.place):
             for work in flight.works:
-                self._listen(work) if self._sliced else work.wait()
+                self._listen(work) if self.blocks else work.wait()
         self.waited_s += self._clock.now() - start
 
     def _listen(self, work: Any) -> None:
@@ -118,6 +123,8 @@ class TorchDist:
                 if work.is_completed():  # perhaps only just now: ask again for the true outcome
                     work.wait()
                     return
+                if self.given_up():
+                    raise GivenUpError("Another exchange of this rank has failed.") from None
                 if self.roster.trouble():
                     raise RuntimeError("another rank has given up") from None
             else:
@@ -191,7 +198,7 @@ class TorchDist:
         works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True) if t.numel()]
         self.link.send(m.numel(), len(peers))
         # A message that is waited for with a deadline takes its connection along when the deadline passes: not _listen.
-        return [self.crew.give(partial(wait_all, works))] if self._sliced and works else works, lambda: out
+        return [self.crew.give(partial(wait_all, works))] if self.blocks and works else works, lambda: out
 
     def _compare(self, flight: _Flight, ask: Any) -> None:
         """Debug: everyone says what it is about to do; a difference is an error on every rank."""

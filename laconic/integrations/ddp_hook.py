@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch._C._distributed_c10d import GradBucket
 
@@ -24,9 +23,9 @@ from laconic.compress import LAGS, AbstractCompressor, Filtered, Identity
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError, UsageError
 from laconic.core.exchange import Seat, Turn
+from laconic.drive.alone import Alone
 from laconic.drive.base import Place
 from laconic.drive.reduce_by import reduce_by
-from laconic.drive.torch_dist import TorchDist
 from laconic.net.link import Link
 from laconic.plan import Plan
 from laconic.schedule import Fused
@@ -44,12 +43,12 @@ class HookState:
         session = init()
         self.plan, self.link = plan, Link()
         self.seat = session.seat(plan.topology, seed)
-        self._driver = session.driver(dist.group.WORLD, self.link)
+        self._driver = session.driver(self.link)
         if isinstance(plan.topology, AllReduce):
             plan.topology.fit(session.world)
-            if isinstance(self._driver, TorchDist):
-                cuda = "nccl" in dist.get_backend() and torch.cuda.is_available()
-                reduce_by(plan.topology, self._driver, torch.device("cuda" if cuda else "cpu"))
+            if not isinstance(self._driver, Alone):
+                device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+                reduce_by(plan.topology, self._driver, device)
         self._memory: dict[int, tuple[BucketSpec, Any]] = {}
         self._flying: list[tuple[BucketSpec, torch.futures.Future[Tensor]]] = []
         self._stayed: dict[int, tuple[BucketSpec, int]] = {}  # and for how many turns it has been the same
