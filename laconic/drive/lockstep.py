@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Request, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Post, Request, Sum, Swap, Together
 from laconic.net.link import Link
 
 
@@ -58,12 +58,27 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
             for ask, link in zip(asks, links, strict=True):
                 link.send(ask.message.numel(), len(ask.peers))
             return [_heard([asks[peer].message for peer in ask.peers], ask.lengths) for ask in asks]
+        case Post():
+            return _posted(asks, links)
         case Together():
             columns = zip(*(a.requests for a in asks), strict=True)
             rows = [answer_all(column, links) for column in columns]
             return [tuple(row[rank] for row in rows) for rank in range(n)]
         case other:
             raise TypeError(f"{type(other).__name__} is not a request.")
+
+
+def _posted(asks: Sequence[Post], links: Sequence[Link]) -> list[list[Tensor]]:
+    out = []
+    for rank, (ask, link) in enumerate(zip(asks, links, strict=True)):
+        for message, to in zip(ask.messages, ask.peers, strict=True):
+            assert rank in asks[to].sources, f"rank {rank} writes to rank {to}, which does not listen"
+            link.send(message.numel(), 1)
+        for source in ask.sources:
+            assert rank in asks[source].peers, f"rank {rank} waits for rank {source}, which does not write to it"
+        letters = [asks[source].messages[asks[source].peers.index(rank)] for source in ask.sources]
+        out.append(_heard(letters, ask.lengths))
+    return out
 
 
 def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[Tensor]:
