@@ -1,8 +1,8 @@
 """Waiting for messages between two ranks, a while at a time.
 
 gloo takes a time limit on such a message for the end of the world: when it passes, all connections are closed
-("Application timeout caused pair closure"), though the peer is only slow. So the messages are waited for in a thread of
-their own, without a limit but the group's, and it is the thread that is waited for in slices.
+("Application timeout caused pair closure"), though the peer is only slow. So the messages are waited for in a thread
+of their own, without a limit but the group's, and it is the thread that is waited for in slices.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PeerWork:
     def wait(self, timeout: timedelta | None = None) -> None:
         """RuntimeError where a connection broke, or where the time is up: then it may be called again."""
         if self._thread is None:
-            if timeout is None:
+            if timeout is None or not self._works:
                 for work in self._works:
                     work.wait()
                 return
