@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from laconic import baseline, inventory
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
+from laconic.drive.alone import Alone
 from laconic.drive.base import Place
+from laconic.drive.lanes import Lanes
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
@@ -79,8 +81,8 @@ def _attach(
     if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
-    driver = session.driver(session.new_group(), link)
-    if isinstance(driver, TorchDist):
+    driver = session.driver(link)
+    if not isinstance(driver, Alone):
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
     link.watch(session.interface)
@@ -89,10 +91,10 @@ def _attach(
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
     _warn_if_nothing_is_compressed(replica)
-    if isinstance(driver, TorchDist):
+    if not isinstance(driver, Alone):
         pair_up(replica, driver, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
-    if isinstance(driver, TorchDist):
+    if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
     return replica
 
@@ -155,7 +157,7 @@ def _description(
     ]
 
 
-def _start_equal(driver: TorchDist, lines: list[str], model: nn.Module) -> None:
+def _start_equal(driver: TorchDist | Lanes, lines: list[str], model: nn.Module) -> None:
     place = Place(0, 0, "comparing ranks and sending rank 0's parameters")
     tensors = [t.detach() for t in (*model.parameters(), *model.buffers())]
     device = next(model.parameters()).device
@@ -180,7 +182,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 

@@ -21,6 +21,7 @@ from laconic.core.errors import NonFiniteError
 from laconic.core.exchange import Exchange, Seat, Turn
 from laconic.core.payload import Part, blank
 from laconic.drive.base import Place
+from laconic.drive.lanes import Lanes
 from laconic.drive.pairs import Pairs
 from laconic.drive.torch_dist import TorchDist
 from laconic.plan import Plan
@@ -153,7 +154,7 @@ def consensus_distance(replica: Replica) -> float:
 
 def stop(replica: Replica, sentence: str) -> NoReturn:
     """This rank ends alone; those who wait for it learn why."""
-    if isinstance(replica.driver, TorchDist):
+    if isinstance(replica.driver, TorchDist | Lanes):
         replica.driver.roster.give_up(f"stopped: {sentence.rstrip('.')}")
     raise NonFiniteError(sentence)
 

@@ -12,6 +12,7 @@ from torch._C._distributed_c10d import PrefixStore
 
 from laconic.core.errors import PeerError
 from laconic.core.rng import own
+from laconic.drive.lanes import Lanes
 from laconic.drive.pairs import Pairs, name_of
 from laconic.drive.torch_dist import TorchDist
 from laconic.net.auth import Keys
@@ -23,7 +24,7 @@ from laconic.topology.mixing.adpsgd import sides
 _CHANCE = 1 << 30  # names a stream that no bucket has
 
 
-def pair_up(replica: Replica, driver: TorchDist, session: Session) -> None:
+def pair_up(replica: Replica, driver: TorchDist | Lanes, session: Session) -> None:
     """Does nothing where neighbours mix in rounds."""
     gossiping, seat = replica.gossiping, replica.seat
     if gossiping is None or gossiping.topology.by.waits:

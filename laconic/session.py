@@ -28,6 +28,7 @@ from laconic.core.errors import PeerError, UsageError
 from laconic.core.exchange import Router, Seat
 from laconic.drive.alone import Alone
 from laconic.drive.base import Place
+from laconic.drive.lanes import Lanes, lanes
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
 from laconic.net.lines import own_address
@@ -48,10 +49,8 @@ class Session:
     interface: str | None = None  # of this host's link, in a lab
     host: str = "127.0.0.1"  # where this rank listens, if it must
 
-    def new_group(self) -> dist.ProcessGroup | None:
+    def _new_group(self) -> dist.ProcessGroup:
         """Connections of one's own, so that several replicas cannot mix up their collectives."""
-        if not dist.is_initialized():
-            return None
         try:
             group: dist.ProcessGroup = dist.new_group(timeout=timedelta(seconds=self.timeout_s))
         except RuntimeError as error:
@@ -59,10 +58,10 @@ class Session:
             raise PeerError(self._roster().explain(place, _first_line(error))) from error
         return group
 
-    def driver(self, group: dist.ProcessGroup | None, link: Link) -> TorchDist | Alone:
-        if group is None:
+    def driver(self, link: Link) -> TorchDist | Lanes | Alone:
+        if not dist.is_initialized():
             return Alone(link)
-        return TorchDist(group, link, self._roster(), debug=self.debug)
+        return lanes(lambda: TorchDist(self._new_group(), link, self._roster(), debug=self.debug))
 
     def note(self, text: str) -> None:
         """Leave word for ranks that will wait for this one in vain."""
