@@ -49,6 +49,9 @@ class Torus(AbstractGraph):
         if not isinstance(self.rows, int) or self.rows < 0:
             raise PlanError(f"torus(rows={self.rows!r}): a whole number from 1 up, or 0 to choose it by the workers.")
 
+    def __str__(self) -> str:
+        return super().__str__() if self.rows else self.name
+
     def settle(self, world: int) -> Torus:
         if self.rows and world % self.rows:
             raise PlanError(

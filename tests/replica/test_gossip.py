@@ -47,14 +47,12 @@ def _trained(rank: int, world: int, plan: str, steps: int = 12) -> dict[str, Any
 @pytest.mark.parametrize(
     ("world", "plan"),
     [
-        (3, "gossip(ring)"),
+        (4, "gossip(ring)"),
         (4, "gossip(one_peer_exp, push_sum)"),
         (3, "gossip(random_pairs)"),
         (3, "local(3) / gossip(complete)"),
         (3, "gossip(ring, choco(0.3)) / topk(0.2)"),
-        (3, "gossip(exp, choco(0.3)) / topk(0.2) | golomb"),
         (2, "gossip(ring, powergossip(2))"),
-        (2, "gossip(ring, dcd) / qsgd(8)"),
         (1, "gossip(ring, choco)"),
     ],
 )

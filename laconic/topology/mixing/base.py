@@ -88,12 +88,17 @@ class Around:
         """start + scale sum_j W_ij (heard_j - mine), in start's type.
 
         Where rows of W add up to one and start = mine this is sum_j W_ij heard_j. But models that are equal stay what
-        they are, bit for bit: a sum of thirds would shrink or grow them by a rounding error in every round.
+        they are, bit for bit: a sum of thirds would shrink or grow them by a rounding error in every round. (In float64
+        that error does not matter, so nothing is written down in between.)
         """
         total, pairs = memory.copy(start), list(zip(self.hood.weights, heard, strict=True))
         if start is mine and len(pairs) == 1:
             ((weight, theirs),) = pairs
             return total.lerp_(theirs.to(total.dtype), scale * weight)  # one pass
+        if total.dtype == torch.float64:
+            for weight, theirs in pairs:
+                total.add_(theirs, alpha=scale * weight)
+            return total.sub_(mine, alpha=scale * sum(self.hood.weights))
         for weight, theirs in pairs:
             total.add_(theirs.to(total.dtype) - mine, alpha=scale * weight)
         return total

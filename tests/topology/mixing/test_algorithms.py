@@ -125,7 +125,7 @@ def test_push_sum_finds_the_mean_on_a_directed_graph_and_conserves_mass(tmp_path
 
 def test_push_sum_trains_on_a_directed_graph_where_plain_averaging_would_favour_one_rank(tmp_path: Path):
     v = village(_directed(tmp_path), 3, SPEC)
-    for turn in range(600):
+    for turn in range(400):
         rate = 0.2 / (1 + 0.05 * turn)
         v.round(lambda rank, x, rate=rate: rate * (noise(rank, SPEC, seed=3) - x))
     assert all(torch.allclose(x, goals(3).mean(0), atol=0.05) for x in v.table)
@@ -163,14 +163,15 @@ def test_power_gossip_keeps_its_vectors_where_models_are_equal():
 def test_choco_on_a_ring_of_eight_as_in_the_catalogue():
     v = village("gossip(ring, choco(0.2)) / topk(0.1)", 8)
     mean = v.scatter()
-    v.rounds(260)
+    start = v.distance
+    v.rounds(150)
     assert torch.allclose(v.mean, mean, atol=1e-5)
-    assert v.distance < 1e-3
+    assert v.distance < 5e-3 * start
 
 
 def test_many_rounds_of_choco_do_not_drift():
     v = village("gossip(ring, choco(1))", 4)
     mean = v.scatter()
-    v.rounds(400)
+    v.rounds(250)
     assert torch.allclose(v.mean, mean, atol=2e-6)
     assert v.distance < 1e-5
