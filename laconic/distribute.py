@@ -24,11 +24,12 @@ from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
 from laconic.net.link import Link
+from laconic.pairing import pair_up
 from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
 from laconic.session import Session, init
 from laconic.sync import Subject
-from laconic.topology import AllReduce
+from laconic.topology import AllReduce, Gossip
 
 
 def distribute(
@@ -79,10 +80,13 @@ def _attach(
         chosen.topology.fit(session.world)
     found = inventory.take(model, optimizer)
 
+    options = [f"nonfinite: {nonfinite}", f"seed: {seed}"]
+    if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
+        options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
     driver = session.driver(link)
     if not isinstance(driver, Alone):
-        lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
+        lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
     link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
@@ -92,6 +96,8 @@ def _attach(
     if not isinstance(driver, Alone) and isinstance(chosen.topology, AllReduce):
         replica.reduced_by = _reduce_by(chosen.topology, driver, seat.device)
     _warn_if_nothing_is_compressed(replica)
+    if not isinstance(driver, Alone):
+        pair_up(replica, driver, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
@@ -113,7 +119,7 @@ def _refuse(optimizer: torch.optim.Optimizer, plan: Plan | baseline.Baseline, no
             hooks += (getattr(p, "_post_accumulate_grad_hooks", None) or {}).values()
     if any(isinstance(getattr(hook, "__self__", hook), Replica | DdpReplica | GradientHook) for hook in hooks):
         raise UsageError("This model or optimizer is distributed already. Call close() on its replica first.")
-    subject = Subject.GRADIENT if isinstance(plan, baseline.Baseline) else plan.sync.subject
+    subject = Subject.GRADIENT if isinstance(plan, baseline.Baseline) else plan.subject
     checked = isinstance(plan, Plan) and subject is not Subject.NOTHING
     if not checked and nonfinite != "raise":
         raise UsageError(f"nonfinite={nonfinite!r} has no effect under {plan}. Leave it out.")

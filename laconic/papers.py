@@ -13,6 +13,8 @@ PAPERS: dict[str, str] = {
     "arXiv:1704.05021",
     "alistarh2017qsgd": "Alistarh, Grubic, Li, Tomioka, Vojnovic. QSGD: Communication-Efficient SGD via Gradient "
     "Quantization and Encoding. NeurIPS 2017. arXiv:1610.02132",
+    "assran2019sgp": "Assran, Loizou, Ballas, Rabbat. Stochastic Gradient Push for Distributed Deep Learning. ICML "
+    "2019. arXiv:1811.10792",
     "bai2021hipress": "Bai et al. Gradient Compression Supercharged High-Performance Data Parallel DNN Training. SOSP "
     "2021",
     "basu2019qsparse": "Basu, Data, Karakus, Diggavi. Qsparse-local-SGD: Distributed SGD with Quantization, "
@@ -21,6 +23,8 @@ PAPERS: dict[str, str] = {
     "Non-Convex Problems. ICML 2018. arXiv:1802.04434",
     "bernstein2019majority": "Bernstein, Zhao, Azizzadenesheli, Anandkumar. signSGD with Majority Vote is "
     "Communication Efficient and Fault Tolerant. ICLR 2019. arXiv:1810.05291",
+    "boyd2006gossip": "Boyd, Ghosh, Prabhakar, Shah. Randomized Gossip Algorithms. IEEE Transactions on Information "
+    "Theory 2006",
     "chen2018adacomp": "Chen, Choi, Brand, Agrawal, Zhang, Gopalakrishnan. AdaComp: Adaptive Residual Gradient "
     "Compression for Data-Parallel Distributed Training. AAAI 2018. arXiv:1712.02679",
     "cho2019blueconnect": "Cho, Finkler, Serrano, Kung, Hunter. BlueConnect: Decomposing All-Reduce for Deep "
@@ -56,12 +60,18 @@ PAPERS: dict[str, str] = {
     "Sketches. SIGMOD 2018",
     "karimireddy2019error": "Karimireddy, Rebjock, Stich, Jaggi. Error Feedback Fixes SignSGD and other Gradient "
     "Compression Schemes. ICML 2019. arXiv:1901.09847",
+    "koloskova2019choco": "Koloskova, Stich, Jaggi. Decentralized Stochastic Optimization and Gossip Algorithms with "
+    "Compressed Communication. ICML 2019. arXiv:1902.00340",
     "konecny2016federated": "Konečný, McMahan, Yu, Richtárik, Suresh, Bacon. Federated Learning: Strategies for "
     "Improving Communication Efficiency. 2016. arXiv:1610.05492",
     "li2020pytorch": "Li et al. PyTorch Distributed: Experiences on Accelerating Data Parallel Training. VLDB 2020. "
     "arXiv:2006.15704",
     "li2022near": "Li, Hoefler. Near-Optimal Sparse Allreduce for Distributed Deep Learning. PPoPP 2022. "
     "arXiv:2201.07598",
+    "lian2017dpsgd": "Lian, Zhang, Zhang, Hsieh, Zhang, Liu. Can Decentralized Algorithms Outperform Centralized "
+    "Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent. NeurIPS 2017. arXiv:1705.09056",
+    "lian2018adpsgd": "Lian, Zhang, Zhang, Liu. Asynchronous Decentralized Parallel Stochastic Gradient Descent. ICML "
+    "2018. arXiv:1710.06952",
     "lim2019threelc": "Lim, Andersen, Kaminsky. 3LC: Lightweight and Effective Traffic Compression for Distributed "
     "Machine Learning. MLSys 2019. arXiv:1802.07389",
     "lin2018deep": "Lin, Han, Mao, Wang, Dally. Deep Gradient Compression: Reducing the Communication Bandwidth for "
@@ -112,6 +122,10 @@ PAPERS: dict[str, str] = {
     "Quantized Gradients. NeurIPS 2019. arXiv:1909.07588",
     "suresh2017mean": "Suresh, Yu, Kumar, McMahan. Distributed Mean Estimation with Limited Communication. ICML 2017. "
     "arXiv:1611.00429",
+    "tang2018dcd": "Tang, Gan, Zhang, Zhang, Liu. Communication Compression for Decentralized Training. NeurIPS 2018. "
+    "arXiv:1803.06443",
+    "tang2019deepsqueeze": "Tang, Lian, Qiu, Yuan, Zhang, Zhang, Liu. DeepSqueeze: Decentralization Meets "
+    "Error-Compensated Compression. 2019. arXiv:1907.07346",
     "tang2019doublesqueeze": "Tang, Yu, Lian, Zhang, Liu. DoubleSqueeze: Parallel Stochastic Gradient Descent with "
     "Double-pass Error-Compensated Compression. ICML 2019. arXiv:1905.05957",
     "thakur2005optimization": "Thakur, Rabenseifner, Gropp. Optimization of Collective Communication Operations in "
@@ -126,6 +140,8 @@ PAPERS: dict[str, str] = {
     "arXiv:2108.08842",
     "vogels2019powersgd": "Vogels, Karimireddy, Jaggi. PowerSGD: Practical Low-Rank Gradient Compression for "
     "Distributed Optimization. NeurIPS 2019. arXiv:1905.13727",
+    "vogels2020powergossip": "Vogels, Karimireddy, Jaggi. Practical Low-Rank Communication Compression in "
+    "Decentralized Deep Learning. NeurIPS 2020. arXiv:2008.01425",
     "wang2018atomo": "Wang, Sievert, Charles, Liu, Wright, Papailiopoulos. ATOMO: Communication-efficient Learning "
     "via Atomic Sparsification. NeurIPS 2018. arXiv:1806.04090",
     "wangni2018gradient": "Wangni, Wang, Liu, Zhang. Gradient Sparsification for Communication-Efficient Distributed "
@@ -142,6 +158,8 @@ PAPERS: dict[str, str] = {
     "Distributed Learning. 2021. arXiv:2107.14575",
     "ying2018image": "Ying, Kumar, Chen, Wang, Cheng. Image Classification at Supercomputer Scale. 2018. "
     "arXiv:1811.06992",
+    "ying2021exponential": "Ying, Yuan, Chen, Hu, Pan, Yin. Exponential Graph is Provably Efficient for Decentralized "
+    "Deep Training. NeurIPS 2021. arXiv:2110.13363",
     "yu2018gradiveq": "Yu et al. GradiVeQ: Vector Quantization for Bandwidth-Efficient Gradient Aggregation in "
     "Distributed CNN Training. NeurIPS 2018. arXiv:1811.03617",
     "yu2019double": "Yu, Wu, Huang. Double Quantization for Communication-Efficient Distributed Optimization. NeurIPS "

@@ -21,13 +21,13 @@ from laconic import schedule as order
 from laconic import sync as when
 from laconic import topology as whom
 from laconic.coding import AbstractCoding
-from laconic.compress import AbstractCompressor, Chain, Coded, Identity
+from laconic.compress import AbstractCompressor, Chain, Coded, Identity, letters
 from laconic.core import grammar
 from laconic.core.component import Component
 from laconic.core.errors import PlanError
 from laconic.schedule import AbstractSchedule, Fused
-from laconic.sync import BSP, AbstractSync, Subject
-from laconic.topology import AbstractTopology, AllReduce
+from laconic.sync import BSP, AbstractSync, Local, Subject
+from laconic.topology import AbstractTopology, AllReduce, Gossip
 
 COMPONENTS: dict[str, type[Component]] = {
     kind.name: kind for folder in (when, whom, what, packed, order) for kind in folder.ALL
@@ -49,6 +49,20 @@ class Plan:
                 raise PlanError(f"Plan({slot}={getattr(self, slot)!r}): not a {slot} component.")
         if self.sync.subject is Subject.NOTHING and self.compress != Identity():
             raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
+        if isinstance(self.topology, Gossip):
+            self._check_gossip(self.topology)
+
+    def _check_gossip(self, gossip: Gossip) -> None:
+        letters.check(self.compress, gossip.by)
+        if not isinstance(self.sync, BSP | Local):
+            raise PlanError(
+                f"Plan: {gossip} mixes models after every step (bsp) or every few (local(h)), not {self.sync}."
+            )
+
+    @property
+    def subject(self) -> Subject:
+        """What is talked about."""
+        return Subject.MODEL if isinstance(self.topology, Gossip) else self.sync.subject
 
     def __str__(self) -> str:
         return f"{self.sync} / {self.topology} / {self.compress} / {self.schedule}"
@@ -67,6 +81,9 @@ class Plan:
             part = _build(node, text)
             if isinstance(part, AbstractCoding):
                 problem = f"{part} writes what another stage chose. Use for example {part.example}."
+                raise grammar.point(text, node.start, len(part.name), problem)
+            if part.folder not in _slots():
+                problem = f"{part} is a {part.folder} inside gossip(...). Use for example gossip(ring, choco)."
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder in slots:
                 raise grammar.point(

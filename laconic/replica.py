@@ -30,6 +30,7 @@ from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
 from laconic.core.state import holds
 from laconic.drive.base import Driver, Place
+from laconic.gossiping import Gossiping, agree, consensus_distance, mix, stop
 from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
 from laconic.plan import Plan
@@ -65,8 +66,12 @@ class Replica:
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
         groups = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
         self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world, groups)
-        self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
-        self.subject = plan.sync.subject
+        self.subject = plan.subject
+        self.gossiping = Gossiping(plan, seat) if self.subject is Subject.MODEL else None
+        if self.gossiping is not None:
+            self.state = self.gossiping.fresh(self.buckets)
+        else:
+            self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
         self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
         self.steps = self.turns = self.since = self.skipped = self.dense_bytes = 0
         self._quiet = False  # inside no_sync()
@@ -79,6 +84,7 @@ class Replica:
         self._objection: str | None = None
         self._warned = False
         self.reduced_by = ""  # which all-reduce algorithm, in words; set by distribute()
+        self._loaded = False  # a checkpoint, since the last step
         self._hooks: list[Any] = [
             optimizer.register_step_pre_hook(self._before_step),
             optimizer.register_step_post_hook(self._after_step),
@@ -197,7 +203,9 @@ class Replica:
         return verdict
 
     def reanchor(self) -> None:
-        """New parameters were loaded between two rounds of local SGD: the way is measured from there."""
+        """New parameters were loaded between two rounds: the way is measured from there."""
+        if self.gossiping is not None and not (self._loaded and self.gossiping.topology.by.waits):
+            self.gossiping.restart(self)
         if self.anchor and self.since == 0:
             self.anchor = [b.values() for b in self.buckets]
 
@@ -225,7 +233,7 @@ class Replica:
             if not closure and (untouched or not self._exchanged):
                 self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part
             self._in_closure = closure
-        elif self.subject is Subject.DELTA:
+        elif self.subject is not Subject.NOTHING:
             self._check_alone()
         if self._objection is not None and getattr(optimizer, "found_inf", None) is None:
             self._refuse_step()  # a fused optimizer under GradScaler skips the step by itself
@@ -235,6 +243,8 @@ class Replica:
     def _refuse_step(self) -> None:
         sentence, self._objection, self._exchanged = self._objection, None, False
         if self.nonfinite == "raise":
+            if self.gossiping is not None:
+                stop(self, str(sentence))
             raise NonFiniteError(sentence)
         self.skipped += 1
         warnings.warn(f"Step skipped. {sentence}", stacklevel=4)
@@ -248,7 +258,10 @@ class Replica:
             self._write_statistics()
         self._exchanged = self._in_closure = False
         self.dense_bytes += sum(all_reduce_bytes(b.spec.nbytes, self.seat.world) for b in self.buckets)
-        if self.subject is Subject.DELTA and self.plan.sync.talks(self.steps):
+        self._loaded = False
+        if self.gossiping is not None and self.plan.sync.talks(self.steps):
+            mix(self, self.gossiping)
+        elif self.subject is Subject.DELTA and self.plan.sync.talks(self.steps):
             self._average_models()
         elif self.subject is Subject.GRADIENT:
             self.since = 0
@@ -299,11 +312,28 @@ class Replica:
             self._quiet = before
 
     def flush(self) -> None:
-        """Finish what is under way; afterwards replicas are equal. To be called on all ranks alike."""
+        """Finish what is under way; afterwards replicas are equal (under gossip: mixed). Call it on all ranks alike."""
         if self._passing:
             raise UsageError("replica.flush() was called inside a backward pass.")
-        if self.subject is Subject.DELTA and self.since:
+        if self.gossiping is not None and self.since:
+            mix(self, self.gossiping)
+        elif self.subject is Subject.DELTA and self.since:
             self._average_models()
+
+    def average(self) -> None:
+        """End with one model: everyone's mean, also of running statistics. To be called on all ranks alike."""
+        if self.gossiping is None:
+            self.flush()
+            return
+        self._launch_statistics()
+        if self.inventory.norms:
+            self._statistics = self.driver.finish()[0].mean
+            self._write_statistics()
+        agree(self, self.gossiping)
+
+    def consensus_distance(self) -> float:
+        """How far models are from their mean, in the root mean square over ranks. To be called on all ranks alike."""
+        return consensus_distance(self)
 
     @property
     def stats(self) -> Stats:
@@ -318,6 +348,7 @@ class Replica:
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         unpack_state(self, saved)
+        self._loaded = True
 
     def keep(self, hook: Any) -> None:
         """Somebody else's hook that ends with this replica: `close` removes it."""
@@ -328,6 +359,8 @@ class Replica:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
+        if self.gossiping is not None:
+            self.gossiping.close()
         memory.release()
 
     def _seat(self, bucket: Bucket) -> Seat:

@@ -31,6 +31,7 @@ from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes, lanes
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
+from laconic.net.lines import own_address
 from laconic.net.link import Link
 
 DEFAULT_TIMEOUT_S = 300.0
@@ -46,6 +47,7 @@ class Session:
     timeout_s: float
     debug: bool
     interface: str | None = None  # of this host's link, in a lab
+    host: str = "127.0.0.1"  # where this rank listens, if it must
 
     def _new_group(self) -> dist.ProcessGroup:
         """Connections of one's own, so that several replicas cannot mix up their collectives."""
@@ -97,6 +99,7 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
         timeout_s=limit,
         debug=env.get("LACONIC_DEBUG", "") not in ("", "0"),
         interface=env.get("LACONIC_INTERFACE") or None,
+        host=env.get("LACONIC_HOST") or own_address(env.get("MASTER_ADDR", "127.0.0.1")),
     )
     folder, steps = env.get("LACONIC_JOURNAL"), _number(env, "LACONIC_STEPS", 0)
     where = Path(folder) if folder else None

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Request, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Post, Request, Sum, Swap, Together
 from laconic.drive.lockstep_hops import all_reduce_in_step
 from laconic.net.link import Link
 from laconic.topology.programs.hop import Program
@@ -51,9 +51,7 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link], reduce_by: ReduceBy |
     n = len(asks)
     match asks[0]:
         case Mean() | Sum() | Max():
-            if reduce_by is None or reduce_by(0, n, asks[0].tensor.numel()) is None:
-                return _reduced(asks, links)
-            return _hopped(asks, links, reduce_by)
+            return _reduced(asks, links, reduce_by)
         case Gather():
             length = max(a.message.numel() for a in asks)
             for link in links:
@@ -63,16 +61,33 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link], reduce_by: ReduceBy |
             for rank, (ask, link) in enumerate(zip(asks, links, strict=True)):
                 link.all_to_all([m.numel() for m in ask.messages], rank)
             return [_heard([a.messages[rank] for a in asks], asks[rank].lengths) for rank in range(n)]
-        case Swap():
-            for ask, link in zip(asks, links, strict=True):
-                link.send(ask.message.numel(), len(ask.peers))
-            return [_heard([asks[peer].message for peer in ask.peers], ask.lengths) for ask in asks]
+        case Swap() | Post():
+            return _swapped(asks, links) if isinstance(asks[0], Swap) else _posted(asks, links)
         case Together():
             columns = zip(*(a.requests for a in asks), strict=True)
             rows = [answer_all(column, links, reduce_by) for column in columns]
             return [tuple(row[rank] for row in rows) for rank in range(n)]
         case other:
             raise TypeError(f"{type(other).__name__} is not a request.")
+
+
+def _swapped(asks: Sequence[Any], links: Sequence[Link]) -> list[list[Tensor]]:
+    for ask, link in zip(asks, links, strict=True):
+        link.send(ask.message.numel(), len(ask.peers))
+    return [_heard([asks[peer].message for peer in ask.peers], ask.lengths) for ask in asks]
+
+
+def _posted(asks: Sequence[Any], links: Sequence[Link]) -> list[list[Tensor]]:
+    out = []
+    for rank, (ask, link) in enumerate(zip(asks, links, strict=True)):
+        for message, to in zip(ask.messages, ask.peers, strict=True):
+            assert rank in asks[to].sources, f"rank {rank} writes to rank {to}, which does not listen"
+            link.send(message.numel(), 1)
+        for source in ask.sources:
+            assert rank in asks[source].peers, f"rank {rank} waits for rank {source}, which does not write to it"
+        letters = [asks[source].messages[asks[source].peers.index(rank)] for source in ask.sources]
+        out.append(_heard(letters, ask.lengths))
+    return out
 
 
 def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[Tensor]:
@@ -82,8 +97,12 @@ def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[
     return [m.clone() for m in messages]
 
 
-def _reduced(asks: Sequence[Mean | Sum | Max], links: Sequence[Link]) -> list[Tensor]:
+def _reduced(
+    asks: Sequence[Mean | Sum | Max], links: Sequence[Link], reduce_by: ReduceBy | None = None
+) -> list[Tensor]:
     n, tensors = len(asks), [a.tensor for a in asks]
+    if reduce_by is not None and reduce_by(0, n, tensors[0].numel()) is not None:
+        return _hopped(asks, links, reduce_by)
     sizes = {tuple(t.shape) for t in tensors}
     assert len(sizes) == 1, f"ranks add up tensors of different shapes: {sizes}"
     total = tensors[0].clone() if isinstance(asks[0], Max) else torch.zeros_like(tensors[0])

@@ -11,7 +11,7 @@ Sums and means are the backend's own all-reduce, or the hop program that `progra
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -23,7 +23,7 @@ from torch import Tensor
 
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import LaconicError, MismatchError, PeerError
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Post, Sum, Swap, Together
 from laconic.drive.base import Place
 from laconic.drive.hops import Crew, run_in_order, run_tagged, tags, wait_all
 from laconic.drive.roster import Roster
@@ -31,7 +31,7 @@ from laconic.net.link import Link
 from laconic.topology.programs.hop import Program
 
 _LOOK_UP = timedelta(seconds=1)
-_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together)
+_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together, Post)
 
 
 class GivenUpError(Exception):
@@ -143,6 +143,8 @@ class TorchDist:
                 return self._deal(messages, lengths or (messages[self.rank].numel(),) * self.world)
             case Swap(message=m, peers=peers, lengths=lengths):
                 return self._swap(m, peers, (m.numel(),) * len(peers) if lengths is None else lengths)
+            case Post():
+                return self._post(ask)
             case Together(requests=requests):
                 works, answers = zip(*(self._issue(r, tags) for r in requests), strict=True)
                 return [w for ws in works for w in ws], lambda: tuple(a() for a in answers)
@@ -193,12 +195,25 @@ class TorchDist:
         self, m: Tensor, peers: tuple[int, ...], lengths: tuple[int, ...]
     ) -> tuple[list[Any], Callable[[], list[Tensor]]]:
         out = [m.new_empty(n) for n in lengths]
-        ranks = [dist.get_global_rank(self.group, p) for p in peers]
-        works = [dist.isend(m, r, group=self.group) for r in ranks if m.numel()]
-        works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True) if t.numel()]
-        self.link.send(m.numel(), len(peers))
+        return self._between([m] * len(peers), peers, out, peers), lambda: out
+
+    def _post(self, ask: Post) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        device = ask.messages[0].device if ask.messages else torch.device("cpu")
+        out = [torch.empty(n, dtype=torch.uint8, device=device) for n in ask.lengths]
+        return self._between(ask.messages, ask.peers, out, ask.sources), lambda: out
+
+    def _between(
+        self, messages: Sequence[Tensor], peers: Sequence[int], out: Sequence[Tensor], sources: Sequence[int]
+    ) -> list[Any]:
+        """Receives first: a sender need not wait until somebody listens."""
+        there = [(t, dist.get_global_rank(self.group, r)) for t, r in zip(out, sources, strict=True) if t.numel()]
+        here = [(m, dist.get_global_rank(self.group, r)) for m, r in zip(messages, peers, strict=True) if m.numel()]
+        works = [dist.irecv(t, r, group=self.group) for t, r in there]
+        works += [dist.isend(m, r, group=self.group) for m, r in here]
+        for m in messages:
+            self.link.send(m.numel(), 1)
         # A message that is waited for with a deadline takes its connection along when the deadline passes: not _listen.
-        return [self.crew.give(partial(wait_all, works))] if self.blocks and works else works, lambda: out
+        return [self.crew.give(partial(wait_all, works))] if self.blocks and works else works
 
     def _compare(self, flight: _Flight, ask: Any) -> None:
         """Debug: everyone says what it is about to do; a difference is an error on every rank."""
@@ -238,8 +253,8 @@ def _nbytes(ask: Any) -> int:
     match ask:
         case Mean(tensor=t) | Sum(tensor=t) | Max(tensor=t):
             return t.nbytes
-        case Deal():
-            return 0  # chunks differ by rank
+        case Deal() | Post():
+            return 0  # differ by rank
         case Swap(lengths=lengths) if lengths is not None:
             return 0  # so do messages of announced lengths
         case Together(requests=requests):

@@ -31,7 +31,7 @@ from laconic.plan import Plan
 from laconic.schedule import Fused
 from laconic.session import init
 from laconic.sync import BSP
-from laconic.topology import AllReduce
+from laconic.topology import AllReduce, Gossip
 
 SETTLED = 2  # turns; with static_graph DDP packs anew after the second
 
@@ -102,7 +102,7 @@ def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
     chosen = Plan.parse(plan) if isinstance(plan, str) else plan
     if not isinstance(chosen, Plan):
         raise PlanError(f"ddp_hook({plan!r}): it takes a laconic.Plan or a text such as 'qsgd(bits=4)'.")
-    if chosen.sync != BSP() or chosen.schedule != Fused():
+    if chosen.sync != BSP() or chosen.schedule != Fused() or isinstance(chosen.topology, Gossip):
         raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the route can be chosen.")
     if chosen.compress.follows_lr:
         raise PlanError(f"ddp_hook({chosen}): a hook cannot see the learning rate. Use laconic.distribute.")

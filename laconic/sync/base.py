@@ -12,6 +12,7 @@ from laconic.core.component import Component
 class Subject(Enum):
     GRADIENT = "gradient"  # exchanged before the optimizer's step
     DELTA = "delta"  # the way the parameters went since the last exchange, after the step
+    MODEL = "model"  # the parameters themselves, mixed with neighbours' after the step
     NOTHING = "nothing"
 
 

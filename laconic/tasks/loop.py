@@ -74,7 +74,7 @@ def _loop(
             schedule.step()
         progress.step(step, meter.recent_step_s(), loss=loss)
         if step == options.steps or (options.eval_every and step % options.eval_every == 0):
-            replica.flush()
+            replica.flush() if step < options.steps else replica.average()
             score = evaluate(task.model, task.heldout, batch=task.eval_batch, **place)
             metrics = task.metrics(score)
             laconic.log(**metrics)
