@@ -16,15 +16,19 @@ from torch import Tensor, nn
 from laconic import baseline, inventory
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
+from laconic.drive.alone import Alone
 from laconic.drive.base import Place
+from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
 from laconic.net.link import Link
 from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
+from laconic.server.join import join
 from laconic.session import Session, init
 from laconic.sync import Subject
+from laconic.topology import ParameterServer
 
 
 def distribute(
@@ -74,10 +78,12 @@ def _attach(
     found = inventory.take(model, optimizer)
 
     link = Link()
-    driver = session.driver(session.new_group(), link)
+    driver: TorchDist | Alone | MailboxDriver = session.driver(session.new_group(), link)
     if isinstance(driver, TorchDist):
         lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+    if isinstance(driver, TorchDist) and isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
+        driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
         return DdpReplica(model, optimizer, chosen, session.world, link)
@@ -85,7 +91,7 @@ def _attach(
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
     _warn_if_nothing_is_compressed(replica)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
-    if isinstance(driver, TorchDist):
+    if isinstance(driver, TorchDist | MailboxDriver):
         _say_goodbye(replica, driver)
     return replica
 
@@ -173,7 +179,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | MailboxDriver) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 
@@ -182,6 +188,9 @@ def _say_goodbye(replica: Replica, driver: TorchDist) -> None:
         if gone is not None:
             driver.roster.note(f"ended after step {gone.steps}")
             gone.close()
-        driver.close()
+        if isinstance(driver, MailboxDriver):
+            driver.close("" if gone is None else f"ended after step {gone.steps}")
+        else:
+            driver.close()
 
     atexit.register(note)

@@ -12,12 +12,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Request, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Request, Serve, Sum, Swap, Together
+from laconic.drive.shelf import Shelf
 from laconic.net.link import Link
 
 
-def lockstep(programs: Sequence[Exchange], links: Sequence[Link] | None = None) -> list[Exchanged]:
-    """Run one exchange of every worker to its end. `links` count what each would have sent."""
+def lockstep(
+    programs: Sequence[Exchange], links: Sequence[Link] | None = None, shelf: Shelf | None = None
+) -> list[Exchanged]:
+    """Run one exchange of every worker to its end. `links` count what each would have sent; `shelf` is what servers
+    remember from one exchange to the next."""
+    shelf = shelf or Shelf()
     links = links or [Link() for _ in programs]
     done: dict[int, Exchanged] = {}
     answers: list[Any] = [None] * len(programs)
@@ -32,13 +37,13 @@ def lockstep(programs: Sequence[Exchange], links: Sequence[Link] | None = None) 
             if not asks:
                 return [done[rank] for rank in range(len(programs))]
             assert len(asks) == len(programs), "ranks disagree on the number of rounds"
-            answers = answer_all(asks, links)
+            answers = answer_all(asks, links, shelf)
     finally:
         for program in programs:
             program.close()
 
 
-def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
+def answer_all(asks: Sequence[Any], links: Sequence[Link], shelf: Shelf | None = None) -> list[Any]:
     kinds = {type(ask) for ask in asks}
     assert len(kinds) == 1, f"ranks ask for different things: {[type(a).__name__ for a in asks]}"
     n = len(asks)
@@ -58,9 +63,11 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link]) -> list[Any]:
             for ask, link in zip(asks, links, strict=True):
                 link.send(ask.message.numel(), len(ask.peers))
             return [_heard([asks[peer].message for peer in ask.peers], ask.lengths) for ask in asks]
+        case Serve():
+            return _served(asks, links, shelf or Shelf())
         case Together():
             columns = zip(*(a.requests for a in asks), strict=True)
-            rows = [answer_all(column, links) for column in columns]
+            rows = [answer_all(column, links, shelf) for column in columns]
             return [tuple(row[rank] for row in rows) for rank in range(n)]
         case other:
             raise TypeError(f"{type(other).__name__} is not a request.")
@@ -71,6 +78,20 @@ def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[
     told = [m.numel() for m in messages]
     assert lengths is None or told == list(lengths), f"messages of {told} bytes were announced as {list(lengths)}"
     return [m.clone() for m in messages]
+
+
+def _served(asks: Sequence[Serve], links: Sequence[Link], shelf: Shelf) -> list[list[Tensor]]:
+    first = asks[0]
+    for ask, link in zip(asks, links, strict=True):
+        assert (ask.clerks, ask.base, ask.made) == (first.clerks, first.base, first.made), (
+            "ranks order different things"
+        )
+        link.send(sum(m.numel() for m in ask.messages), 1)
+    replies = [
+        shelf.serve(clerk, [ask.messages[chunk].clone() for ask in asks], first.base, first.made)
+        for chunk, clerk in enumerate(first.clerks)
+    ]
+    return [[reply.clone() for reply in replies] for _ in asks]
 
 
 def _reduced(asks: Sequence[Mean | Sum | Max], links: Sequence[Link]) -> list[Tensor]:
