@@ -21,20 +21,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.compress.one_shot import chunks
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import PayloadError, PeerError
 from laconic.core.exchange import Clerk, Deal, Exchange, Exchanged, Gather, Max, Mean, Serve, Sum, Swap, Together
 from laconic.drive.asks import Ask, order_part, versions
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
+from laconic.drive.wiring import Wiring
 from laconic.net.frames import Kind, Tag
 from laconic.net.link import Link
 from laconic.net.mailbox import Mailbox
 from laconic.net.peer import Letter
 
-PIECE_BYTES = 256 << 10
-SMALL_BYTES = 64 << 10  # what is smaller goes to one server
 _LOOK_UP_S = 1.0
 
 Key = tuple[Tag, int]  # the tag, and whose message it is where several come under one tag
@@ -56,27 +54,6 @@ class _Flight:
 class _Awaited:
     flight: _Flight
     into: Callable[[Tensor], None]
-
-
-@dataclass(frozen=True)
-class Wiring:
-    """Who I am, and the names of the servers in order."""
-
-    rank: int
-    world: int
-    servers: tuple[str, ...]
-    beside: frozenset[int] = frozenset()  # servers that live in this process
-    colocated: bool = False  # server r lives beside worker r
-    sums: tuple[int, ...] = ()  # the servers that add up; empty: all
-    relays: tuple[int, ...] = ()  # those for everything else; empty: all
-
-    @property
-    def adding(self) -> tuple[int, ...]:
-        return self.sums or tuple(range(len(self.servers)))
-
-    @property
-    def relaying(self) -> tuple[int, ...]:
-        return self.relays or tuple(range(len(self.servers)))
 
 
 class MailboxDriver:
@@ -230,51 +207,24 @@ class MailboxDriver:
         if isinstance(ask, Mean):
             t.mul_(1.0 / self.wiring.world)  # before the sum: half precision must not overflow on the way
         flat = t.view(-1)
-        pieces = list(enumerate(self._pieces(flat, tag)))
-        shift = len(pieces) * self.wiring.rank // self.wiring.world  # workers begin with different servers
-        for part, (server, start, stop) in pieces[shift:] + pieces[:shift]:
-            piece = tag._replace(part=part)
+        for piece in self.wiring.pieces(flat.numel(), flat.element_size(), tag.bucket + tag.slot):
+            part, at = tag._replace(part=piece.part), flat[piece.start : piece.stop]
             # A piece comes back only after it left, so its place can be written again.
-            self._await(flight, (piece, 0), _into(flat[start:stop]))
-            self._send(server, Ask.SUM, flat[start:stop], piece, int(isinstance(ask, Max)))
+            self._await(flight, (part, 0), _into(at))
+            self._send(piece.server, Ask.SUM, at, part, int(isinstance(ask, Max)))
         return lambda: t
-
-    def _pieces(self, flat: Tensor, tag: Tag) -> Iterator[tuple[int, int, int]]:
-        """(server, start, stop), the same on all ranks: an even share to each server, by turns."""
-        servers = self.wiring.adding
-        if flat.nbytes <= SMALL_BYTES:
-            if flat.numel():
-                yield servers[(tag.bucket + tag.slot) % len(servers)], 0, flat.numel()
-            return
-        step = PIECE_BYTES // flat.element_size()
-        shares = chunks(flat.numel(), len(servers), 1)
-        for at in range(0, max(b - a for a, b in shares), step):
-            for server, (a, b) in zip(servers, shares, strict=True):
-                if a + at < b:
-                    yield server, a + at, min(b, a + at + step)
 
     def _gather(self, flight: _Flight, tag: Tag, m: Tensor, lengths: Sequence[int]) -> Callable[[], list[Tensor]]:
         mine, out = self.wiring.rank, [torch.empty(n, dtype=torch.uint8) for n in lengths]
         for rank, length in enumerate(lengths):
-            for part, (server, start, stop) in enumerate(self._shares(rank, length, tag)):
-                piece = tag._replace(part=part)
+            for piece in self.wiring.shares(rank, length, tag.bucket + tag.slot):
+                part, at = tag._replace(part=piece.part), slice(piece.start, piece.stop)
                 if rank == mine:
-                    self._send(server, Ask.GATHER, m[start:stop], piece)
+                    self._send(piece.server, Ask.GATHER, m[at], part)
                 else:
-                    self._await(flight, (piece, rank), _into(out[rank][start:stop]))
+                    self._await(flight, (part, rank), _into(out[rank][at]))
         out[mine] = m
         return lambda: [t.to(m.device) for t in out]
-
-    def _shares(self, rank: int, length: int, tag: Tag) -> list[tuple[int, int, int]]:
-        """(server, start, stop): by which servers the message of a rank goes."""
-        servers = self.wiring.relaying
-        if self.wiring.world == 1 or length == 0:
-            return []
-        if self.wiring.colocated:
-            return [(rank, 0, length)]
-        if length <= SMALL_BYTES:
-            return [(servers[(tag.bucket + tag.slot) % len(servers)], 0, length)]
-        return [(s, a, b) for s, (a, b) in zip(servers, chunks(length, len(servers), 1), strict=True) if a < b]
 
     def _parcels(
         self, flight: _Flight, tag: Tag, messages: Sequence[Tensor], peers: Sequence[int], lengths: Sequence[int]
@@ -295,10 +245,9 @@ class MailboxDriver:
 
     def _serve(self, flight: _Flight, tag: Tag, ask: Serve) -> Callable[[], list[Tensor]]:
         replies: dict[int, Tensor] = {}
-        servers, word = self.wiring.relaying, versions(ask.base, ask.made)
-        count = len(servers)
+        word = versions(ask.base, ask.made)
         for chunk, (message, clerk) in enumerate(zip(ask.messages, ask.clerks, strict=True)):
-            server = servers[(clerk.key[0] + chunk) % count if len(ask.messages) < count else chunk % count]
+            server = self.wiring.keeper(clerk.key[0], chunk, len(ask.messages))
             number = self._orders.get(clerk)
             if number is None:
                 number = self._orders[clerk] = len(self._orders)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from laconic.drive.mailbox import Wiring
+from laconic.drive.wiring import Wiring
 from laconic.server.server import PROTOCOL, Member
 from laconic.topology import ParameterServer
 

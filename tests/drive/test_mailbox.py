@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -30,14 +30,15 @@ from laconic.core.exchange import (
 )
 from laconic.drive.base import Place
 from laconic.drive.lockstep import lockstep
-from laconic.drive.mailbox import PIECE_BYTES, MailboxDriver
+from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.shelf import Shelf
+from laconic.drive.wiring import PIECE_BYTES
 from laconic.net.auth import Keys
 from laconic.net.frames import FIXED_BYTES
 from laconic.net.link import Link
 from laconic.plan import component
 from laconic.topology import ParameterServer
-from tests.drive.cluster import on_cluster
+from tests.drive.cluster import TIMEOUT_S, on_cluster
 from tests.zoo import BUCKET, SEED, ZOO, Entry, noise
 
 PS = ParameterServer
@@ -253,16 +254,17 @@ def test_a_server_without_the_memory_of_a_checkpoint_says_so():
 
 
 def test_waiting_has_an_end():
-    def work(driver: MailboxDriver, rank: int) -> float:
+    over = threading.Event()
+
+    def work(driver: MailboxDriver, rank: int) -> None:
         driver.timeout_s = 0.5
         if rank == 0:
             driver.launch(Place(0, 0), mean_of(torch.zeros(5)))
             with pytest.raises(PeerError, match="no answer for"):
                 driver.finish()
+            over.set()
         else:
-            while driver.box.receive(0.1) is None:
-                pass
-        return time.monotonic()
+            over.wait(TIMEOUT_S)
 
     on_cluster(2, ONE, work)
 
