@@ -2,9 +2,9 @@
 
     laconic run --hosts 4 --rate 100mbit bench/peers.py --peer-path ~/grace --peer-path ~/powersgd
 
-Torch's DDP and its hooks are always there. GRACE (`grace_dl.dist`), epfml's PowerSGD (`powersgd`), torchft and Horovod
-join where they can be imported, from the environment or from a checkout given by --peer-path. What is missing, or
-fails, is named with its reason. No code of theirs is part of this project.
+Torch's DDP and its hooks are always there. GRACE (`grace_dl.dist`), epfml's PowerSGD (`powersgd`), torchft, hivemind
+and Horovod join where they can be imported, from the environment or from a checkout given by --peer-path. What is
+missing, or fails, is named with its reason. No code of theirs is part of this project.
 
 Each row trains its own copy of the model; rows take turns step by step, so that whatever else the machine does meets
 them alike. Printed: the median step with its spread, the ratio to DDP (above 1: faster), bytes per step as the
@@ -141,6 +141,41 @@ def by_torchft() -> Attach:
     return attach
 
 
+def by_hivemind() -> Attach:
+    """All gradients as one averaged tensor list, all peers in one group; averages travel over libp2p, not gloo."""
+
+    def attach(model: nn.Module, optimizer: torch.optim.Optimizer) -> Step:
+        hivemind = importlib.import_module("hivemind")
+        here = [f"/ip4/{_own_address()}/tcp/0"]
+        dht = hivemind.DHT(host_maddrs=here, start=True) if dist.get_rank() == 0 else None
+        meeting = [[str(a) for a in dht.get_visible_maddrs()] if dht else []]
+        dist.broadcast_object_list(meeting, 0)
+        dht = dht or hivemind.DHT(host_maddrs=here, initial_peers=meeting[0], start=True)
+        averager = hivemind.averaging.DecentralizedAverager(
+            [torch.zeros_like(p) for p in model.parameters()],
+            dht,
+            prefix="laconic_bench",
+            target_group_size=dist.get_world_size(),
+            min_matchmaking_time=1.0,
+            start=True,
+        )
+
+        def step() -> None:
+            with averager.get_tensors() as shared:
+                torch._foreach_copy_(list(shared), [p.grad for p in model.parameters()])
+            found = averager.step(timeout=120)
+            if found is None or len(found) != dist.get_world_size():
+                raise RuntimeError(f"a group of {len(found or ())} of {dist.get_world_size()} peers")
+            with averager.get_tensors() as shared:
+                torch._foreach_copy_([p.grad for p in model.parameters()], list(shared))
+            optimizer.step()
+
+        step.keeps = (dht, averager)  # type: ignore[attr-defined]  # alive as long as the row
+        return step
+
+    return attach
+
+
 def _own_address() -> str:
     """The address of the interface that leads to rank 0; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -156,6 +191,7 @@ PEERS: dict[str, tuple[str, Attach]] = {
     "GRACE QSGD 127": ("grace_dl.dist", by_grace(compressor="qsgd", quantum_num=127, communicator="allgather")),
     "epfml PowerSGD rank 4": ("powersgd", by_epfml(4)),
     "torchft": ("torchft", by_torchft()),
+    "hivemind averager": ("hivemind", by_hivemind()),
     "Horovod": ("horovod.torch", by_horovod()),
 }
 

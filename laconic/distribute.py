@@ -18,6 +18,7 @@ from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
 from laconic.drive.base import Place
+from laconic.drive.lanes import Lanes
 from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
@@ -78,12 +79,12 @@ def _attach(
     found = inventory.take(model, optimizer)
 
     link = Link()
-    driver: TorchDist | Alone | MailboxDriver = session.driver(session.new_group(), link)
-    if isinstance(driver, TorchDist):
+    driver: TorchDist | Lanes | Alone | MailboxDriver = session.driver(link)
+    if isinstance(driver, TorchDist | Lanes):
         lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
-    if isinstance(driver, TorchDist) and isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
-        driver = join(session, chosen.topology, driver, link)
+        if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
+            driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
         return DdpReplica(model, optimizer, chosen, session.world, link)
@@ -91,7 +92,7 @@ def _attach(
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
     _warn_if_nothing_is_compressed(replica)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
-    if isinstance(driver, TorchDist | MailboxDriver):
+    if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
     return replica
 
@@ -154,7 +155,7 @@ def _description(
     ]
 
 
-def _start_equal(driver: TorchDist, lines: list[str], model: nn.Module) -> None:
+def _start_equal(driver: TorchDist | Lanes, lines: list[str], model: nn.Module) -> None:
     place = Place(0, 0, "comparing ranks and sending rank 0's parameters")
     tensors = [t.detach() for t in (*model.parameters(), *model.buffers())]
     device = next(model.parameters()).device
@@ -179,7 +180,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist | MailboxDriver) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | MailboxDriver) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 

@@ -30,6 +30,7 @@ from laconic.core.errors import PeerError, UsageError
 from laconic.core.exchange import Router, Seat
 from laconic.drive.alone import Alone
 from laconic.drive.base import Place
+from laconic.drive.lanes import Lanes, lanes
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
 from laconic.net.auth import Keys, read_keys
@@ -60,10 +61,8 @@ class Session:
         """Where a server beside this rank listens: on loopback if the whole job is on this machine."""
         return self.host or own_address(self.master)
 
-    def new_group(self) -> dist.ProcessGroup | None:
+    def _new_group(self) -> dist.ProcessGroup:
         """Connections of one's own, so that several replicas cannot mix up their collectives."""
-        if not dist.is_initialized():
-            return None
         try:
             group: dist.ProcessGroup = dist.new_group(timeout=timedelta(seconds=self.timeout_s))
         except RuntimeError as error:
@@ -71,10 +70,10 @@ class Session:
             raise PeerError(self._roster().explain(place, _first_line(error))) from error
         return group
 
-    def driver(self, group: dist.ProcessGroup | None, link: Link) -> TorchDist | Alone:
-        if group is None:
+    def driver(self, link: Link) -> TorchDist | Lanes | Alone:
+        if not dist.is_initialized():
             return Alone(link)
-        return TorchDist(group, link, self._roster(), debug=self.debug)
+        return lanes(lambda: TorchDist(self._new_group(), link, self._roster(), debug=self.debug))
 
     def note(self, text: str) -> None:
         """Leave word for ranks that will wait for this one in vain."""

@@ -29,6 +29,10 @@ _LOOK_UP = timedelta(seconds=1)
 _KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together)
 
 
+class GivenUpError(Exception):
+    """This rank stopped waiting by its own will; nobody sees it beside the error that was the reason."""
+
+
 @dataclass
 class _Flight:
     """One exchange under way: what it waits for, and what to tell it then."""
@@ -53,7 +57,8 @@ class TorchDist:
         self.group, self.link, self.roster, self.debug = group, link, roster, debug
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
         self.waited_s = 0.0
-        self._sliced = "nccl" not in dist.get_backend(group)  # where waiting blocks a stream, not this thread
+        self.blocks = "nccl" not in dist.get_backend(group)  # there waiting blocks a stream, not this thread
+        self.given_up: Callable[[], bool] = lambda: False  # is waiting of no use any more?
         self._clock = clock or WallClock()
         self._line: deque[_Flight] = deque()
         self._done: dict[Place, Exchanged] = {}
@@ -97,7 +102,7 @@ class TorchDist:
         start = self._clock.now()
         with self._named(flight.place):
             for work in flight.works:
-                self._listen(work) if self._sliced else work.wait()
+                self._listen(work) if self.blocks else work.wait()
         self.waited_s += self._clock.now() - start
 
     def _listen(self, work: Any) -> None:
@@ -109,6 +114,8 @@ class TorchDist:
                 if work.is_completed():  # perhaps only just now: ask again for the true outcome
                     work.wait()
                     return
+                if self.given_up():
+                    raise GivenUpError("Another exchange of this rank has failed.") from None
                 if self.roster.trouble():
                     raise RuntimeError("another rank has given up") from None
             else:

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch._C._distributed_c10d import GradBucket
 
@@ -41,7 +40,7 @@ class HookState:
         session = init()
         self.plan, self.link = plan, Link()
         self.seat = session.seat(plan.topology, seed)
-        self._driver = session.driver(dist.group.WORLD, self.link)
+        self._driver = session.driver(self.link)
         self._memory: dict[int, tuple[BucketSpec, Any]] = {}
         self._flying: list[tuple[BucketSpec, torch.futures.Future[Tensor]]] = []
         self._stayed: dict[int, tuple[BucketSpec, int]] = {}  # and for how many turns it has been the same

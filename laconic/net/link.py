@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 from laconic.net.interface import transmitted_bytes
 
@@ -25,6 +26,7 @@ class Link:
     messages: int = 0
     interface: str | None = field(default=None, compare=False)
     _before: int = field(default=0, compare=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, compare=False, repr=False)
 
     def watch(self, interface: str | None) -> None:
         """From here on `tx_bytes` tells what this interface sends."""
@@ -54,5 +56,6 @@ class Link:
         self._count((world - 1) * nbytes if rank == 0 else 0, world - 1 if rank == 0 else 0)
 
     def _count(self, nbytes: int, messages: int) -> None:
-        self.sent_bytes += nbytes
-        self.messages += messages
+        with self._lock:  # lanes count side by side
+            self.sent_bytes += nbytes
+            self.messages += messages

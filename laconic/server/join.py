@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store
 
 from laconic.core.errors import LaconicError, PeerError, UsageError
+from laconic.drive.lanes import Lanes
 from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.torch_dist import TorchDist
 from laconic.net.auth import Keys
@@ -28,7 +29,7 @@ from laconic.topology import ParameterServer
 _POLL_S = 0.01
 
 
-def join(session: Session, topology: ParameterServer, base: TorchDist, link: Link) -> MailboxDriver:
+def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, link: Link) -> MailboxDriver:
     """To be called on all ranks; returns when all are connected to all servers."""
     store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
     board = _Board(PrefixStore(f"laconic/ps/{base.group.group_name}", store), session)
@@ -42,7 +43,9 @@ def join(session: Session, topology: ParameterServer, base: TorchDist, link: Lin
     return driver
 
 
-def _join(session: Session, topology: ParameterServer, base: TorchDist, link: Link, board: _Board) -> MailboxDriver:
+def _join(
+    session: Session, topology: ParameterServer, base: TorchDist | Lanes, link: Link, board: _Board
+) -> MailboxDriver:
     count = topology.count(session.world)
     given = session.servers
     if given and topology.layout == "colocated":
