@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from laconic.compress import AbstractCompressor, Identity
+from laconic.core import memory
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import UsageError
 from laconic.schedule import AbstractSchedule, Item
@@ -32,7 +33,7 @@ class Bucket:
         self.weight = 1.0 / world if self.plain else 1.0  # a plain mean is a sum of shares
         self.params = list(params)
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
-        self._flat = torch.empty(0)  # the same memory in every step: fresh pages cost more than the copies
+        self._flat = torch.empty(0)
         self._views: list[Tensor] = []
         self._sums: list[Tensor] = []
 
@@ -43,12 +44,13 @@ class Bucket:
     def rearm(self) -> None:
         self.waiting = set(range(len(self.params)))
         self._sums = []
+        self._views = []
 
     def take(self, i: int) -> None:
         """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros."""
         self.waiting.discard(i)
-        if not self._views or self._flat.device != self.device:
-            self._flat = torch.empty(self.spec.numel, dtype=self.spec.dtype, device=self.device)
+        if not self._views:
+            self._flat = memory.empty(self.spec.numel, self.spec.dtype, self.device)
             self._views = self.spec.views(self._flat)
         grad = self.params[i].grad
         if grad is None:
@@ -85,17 +87,23 @@ class Bucket:
             return [False] * len(grads)
         return [g is not None and not bool(torch.isfinite(g).all()) for g in grads]
 
-    def write_gradients(self, mean: Tensor, used: Sequence[bool]) -> None:
-        """A parameter nobody used keeps no gradient, so that optimizers leave it alone."""
+    def write_gradients(self, mean: Tensor, used: Sequence[bool], keep: bool) -> None:
+        """`.grad` becomes a view of the mean, without a copy; it is copied where the mean is to be kept as it is.
+
+        A parameter nobody used keeps no gradient, so that optimizers leave it alone.
+        """
         targets, means = [], []
         for p, piece, yes in zip(self.params, self.spec.views(mean), used, strict=True):
-            if yes:
+            if yes and not keep and p.is_contiguous():
+                p.grad = piece
+            elif yes:
                 if p.grad is None:
                     p.grad = torch.empty_like(p)
                 targets.append(p.grad)
                 means.append(piece)
         if targets:
             torch._foreach_copy_(targets, means)
+        self._flat = torch.empty(0)
 
     def poison(self, bad: Sequence[bool]) -> None:
         """Everybody sees what one rank saw, so that GradScaler skips the step on all ranks."""

@@ -28,6 +28,7 @@ from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.core.state import holds
 from laconic.drive.base import Driver, Place
 from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
@@ -152,7 +153,7 @@ class Replica:
         self._passing, self._exchanged = False, True
         if verdict.culprit is None:
             for bucket, mean, used in zip(self.buckets, self._means, self._by_bucket(verdict.used), strict=True):
-                bucket.write_gradients(mean, used)
+                bucket.write_gradients(mean, used, keep=holds(self.state[bucket.spec.id], mean))
             self._means = []
         else:
             for bucket, bad in zip(self.buckets, self._by_bucket(verdict.bad), strict=True):

@@ -52,6 +52,13 @@ def _fitting(fresh: Tensor, saved: Mapping[str, Tensor], path: str) -> Tensor:
     return tensor.detach().clone().to(fresh.device)
 
 
+def holds(state: Any, tensor: Tensor) -> bool:
+    """Would writing into this tensor change the state?"""
+    if isinstance(state, Tensor):
+        return state.numel() > 0 and state.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr()
+    return any(holds(child, tensor) for child in state)
+
+
 def same(a: Any, b: Any) -> bool:
     """Bit for bit the same tree."""
     x, y = to_dict(a), to_dict(b)

@@ -13,6 +13,9 @@ from laconic.kernels.reference import blocks, packed_bytes, trit_bytes
 
 above = dispatched(reference.above)
 abs_sums = dispatched(reference.abs_sums)
+across = dispatched(reference.across)
+along = dispatched(reference.along)
+along_keep = dispatched(reference.along_keep)
 copy_finite = dispatched(reference.copy_finite)
 dequantize = dispatched(reference.dequantize)
 dequantize_add = dispatched(reference.dequantize_add)
@@ -24,10 +27,13 @@ natural8_unpack = dispatched(reference.natural8_unpack)
 natural_add = dispatched(reference.natural_add)
 natural_pack = dispatched(reference.natural_pack)
 natural_unpack = dispatched(reference.natural_unpack)
+orthonormal = dispatched(reference.orthonormal)
 pack = dispatched(reference.pack)
 quantize = dispatched(reference.quantize)
 quantize_keep = dispatched(reference.quantize_keep)
 quantize_to = dispatched(reference.quantize_to)
+rebuilt = dispatched(reference.rebuilt)
+rebuilt_keep = dispatched(reference.rebuilt_keep)
 rice_pack = dispatched(reference.rice_pack)
 rice_unpack = dispatched(reference.rice_unpack)
 scales = dispatched(reference.scales)
@@ -50,6 +56,9 @@ within = dispatched(reference.within)
 __all__ = [
     "above",
     "abs_sums",
+    "across",
+    "along",
+    "along_keep",
     "blocks",
     "copy_finite",
     "dequantize",
@@ -62,11 +71,14 @@ __all__ = [
     "natural_add",
     "natural_pack",
     "natural_unpack",
+    "orthonormal",
     "pack",
     "packed_bytes",
     "quantize",
     "quantize_keep",
     "quantize_to",
+    "rebuilt",
+    "rebuilt_keep",
     "rice_pack",
     "rice_unpack",
     "scales",

@@ -6,6 +6,7 @@ Written in `laconic/kernels/plain/`, one idea a file.
 from __future__ import annotations
 
 from laconic.kernels.plain.half import copy_finite, half_add, to_half
+from laconic.kernels.plain.lowrank import across, along, along_keep, orthonormal, rebuilt, rebuilt_keep
 from laconic.kernels.plain.natural import (
     natural8_add,
     natural8_pack,
@@ -43,6 +44,9 @@ from laconic.kernels.plain.trits import (
 __all__ = [
     "above",
     "abs_sums",
+    "across",
+    "along",
+    "along_keep",
     "blocks",
     "copy_finite",
     "dequantize",
@@ -59,12 +63,15 @@ __all__ = [
     "natural_pack",
     "natural_unpack",
     "ordered_sums",
+    "orthonormal",
     "pack",
     "pack_trits",
     "packed_bytes",
     "quantize",
     "quantize_keep",
     "quantize_to",
+    "rebuilt",
+    "rebuilt_keep",
     "rice_pack",
     "rice_unpack",
     "scales",

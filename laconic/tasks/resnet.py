@@ -1,9 +1,9 @@
-"""ResNet-18 for small grey images: the ImageNet network with a 3x3 stem, one input channel and no max-pooling.
+"""ResNet-18 for small grey images: the ImageNet network with a 3x3 stem of stride 2, one input channel, no max-pooling.
 
     stage i of 4: two blocks of relu(x' + bn(conv(relu(bn(conv(x)))))), width 64 * 2^i, stride 2 at its start for i > 0
 
-He, Zhang, Ren, Sun, CVPR 2016, arXiv:1512.03385. Differs: the stem, as in its own CIFAR-10 networks, because a 7x7
-stride-2 stem and pooling would leave a 28x28 image 7x7 pixels before the first block.
+He, Zhang, Ren, Sun, CVPR 2016, arXiv:1512.03385. Differs: the stem, because a 7x7
+stride-2 stem and pooling would leave a 28x28 image 7x7 pixels before the first block; this one leaves 14x14.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Block(nn.Module):
 class ResNet18(nn.Module):
     def __init__(self, classes: int = 10) -> None:
         super().__init__()
-        self.stem = conv3x3(1, 64, 1)
+        self.stem = conv3x3(1, 64, 2)
         stages: list[nn.Module] = []
         inputs = 64
         for width, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):

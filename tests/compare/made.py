@@ -83,7 +83,7 @@ torch.manual_seed(session.rank)
 model = torch.nn.Linear({width}, {width})
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 laconic.distribute(model, optimizer{plan})
-for step in range(8):
+for step in range({steps}):
     {body}
     loss = model(torch.ones(4, {width})).square().mean()
     loss.backward()
@@ -94,8 +94,8 @@ if session.rank == 0:
 """
 
 
-def written(folder: Path, *, plan: str = "", body: str = "pass", width: int = 64) -> str:
+def written(folder: Path, *, plan: str = "", body: str = "pass", width: int = 64, steps: int = 8) -> str:
     """A user's script, which leaves the plan to the environment."""
     path = folder / "train.py"
-    path.write_text(SCRIPT.format(plan=plan, body=body, width=width))
+    path.write_text(SCRIPT.format(plan=plan, body=body, width=width, steps=steps))
     return str(path)

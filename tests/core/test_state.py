@@ -67,3 +67,9 @@ def test_same_sees_one_bit():
     assert tree.same(STATE, other)
     other.inner.q[0].add_(1e-6)
     assert not tree.same(STATE, other)
+
+
+def test_a_state_holds_a_tensor_that_it_shares_memory_with():
+    shared, other = torch.zeros(4), torch.zeros(4)
+    assert tree.holds((other, (shared[1:],)), shared)
+    assert not tree.holds((other, (torch.zeros(0),)), shared)

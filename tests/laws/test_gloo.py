@@ -31,6 +31,8 @@ from tests.processes import join, results
 from tests.zoo import BUCKET, SEED, ZOO, Entry, noise
 
 STEPS = 2
+# gloo adds in another order; eigenvectors of such a sum move by more than its rounding where eigenvalues are close
+AMPLIFIED = {"gradiveq": 32}
 SHARE = 50  # entries of the zoo for one set of processes
 sizes = pytest.mark.parametrize("size", [2, 4])
 
@@ -107,7 +109,8 @@ def check_lockstep_is_gloo(case: Case, told: Sequence[Sequence[Told]], roundoff:
             assert torch.equal(real.mean, told[0][step].mean), f"{where}: differs from rank 0"
             for what in ("mean", "sent"):
                 a, b = getattr(virtual, what), getattr(real, what)
-                close = (size + 24) * roundoff * float(a.abs().max()) if linear or roundoff > 2**-24 else 0.0
+                amplified = (size + 24) * AMPLIFIED.get(case.compressor.name, 1)
+                close = amplified * roundoff * float(a.abs().max()) if linear or roundoff > 2**-24 else 0.0
                 assert (a - b).abs().max() <= close, f"{where}: {what} in processes is not that in lockstep"
             assert real.state.keys() == tree.to_dict(virtual.state).keys(), f"{where}: other state"
             counted = world.links[rank].sent_bytes - before[rank]

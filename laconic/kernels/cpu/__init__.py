@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, natural, pack, quantize, rice, select, sign, subset, sums, trits
+from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, rice, select, sign, subset, sums, trits
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -13,6 +13,12 @@ KERNELS: dict[str, Callable[..., Any]] = {
         half.copy_finite,
         half.half_add,
         half.to_half,
+        lowrank.across,
+        lowrank.along,
+        lowrank.along_keep,
+        lowrank.orthonormal,
+        lowrank.rebuilt,
+        lowrank.rebuilt_keep,
         natural.natural8_add,
         natural.natural8_pack,
         natural.natural8_unpack,
