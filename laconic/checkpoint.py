@@ -1,7 +1,8 @@
 """A replica's own state as plain tensors and numbers: residuals, warm starts, anchors, counters.
 
-Every rank has its own (its residual is what *it* has not said yet), so each saves and loads its own file. It loads
-with `torch.load(..., weights_only=True)`. Continuing from it equals never having stopped, bit for bit.
+Every rank has its own (its residual is what *it* has not said yet), so each saves and loads its own file. What servers
+remember is in it too, a share in each rank's. It loads with `torch.load(..., weights_only=True)`. Continuing from it
+equals never having stopped, bit for bit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from laconic.core import state as tree
 from laconic.core.errors import StateError
+from laconic.drive.mailbox import MailboxDriver
+from laconic.drive.recall import recall, remind
 
 if TYPE_CHECKING:
     from laconic.replica import Replica
@@ -27,6 +30,7 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "skipped": replica.skipped,
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
+        "servers": recall(replica.driver) if isinstance(replica.driver, MailboxDriver) else {},
     }
 
 
@@ -48,6 +52,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.state, replica.anchor = fresh, anchor
     replica.steps, replica.turns = saved["steps"], saved["turns"]
     replica.since, replica.skipped = saved["since"], saved["skipped"]
+    if isinstance(replica.driver, MailboxDriver):
+        remind(replica.driver, saved.get("servers", {}))
 
 
 def _identity(replica: Replica) -> dict[str, Any]:

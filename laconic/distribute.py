@@ -19,6 +19,7 @@ from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
 from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
+from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
@@ -27,9 +28,10 @@ from laconic.net.link import Link
 from laconic.pairing import pair_up
 from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
+from laconic.server.join import join
 from laconic.session import Session, init
 from laconic.sync import Subject
-from laconic.topology import AllReduce, Gossip
+from laconic.topology import AllReduce, Gossip, ParameterServer
 
 
 def distribute(
@@ -84,19 +86,21 @@ def _attach(
     if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
-    driver = session.driver(link)
-    if not isinstance(driver, Alone):
+    driver: TorchDist | Lanes | Alone | MailboxDriver = session.driver(link)
+    if isinstance(driver, TorchDist | Lanes):
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+        if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
+            driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
         return DdpReplica(model, optimizer, chosen, session.world, link)
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
-    if not isinstance(driver, Alone) and isinstance(chosen.topology, AllReduce):
+    if isinstance(driver, TorchDist | Lanes) and isinstance(chosen.topology, AllReduce):
         replica.reduced_by = _reduce_by(chosen.topology, driver, seat.device)
     _warn_if_nothing_is_compressed(replica)
-    if not isinstance(driver, Alone):
+    if isinstance(driver, TorchDist | Lanes):
         pair_up(replica, driver, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
@@ -196,7 +200,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist | Lanes) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | MailboxDriver) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 
@@ -205,6 +209,9 @@ def _say_goodbye(replica: Replica, driver: TorchDist | Lanes) -> None:
         if gone is not None:
             driver.roster.note(f"ended after step {gone.steps}")
             gone.close()
-        driver.close()
+        if isinstance(driver, MailboxDriver):
+            driver.close("" if gone is None else f"ended after step {gone.steps}")
+        else:
+            driver.close()
 
     atexit.register(note)

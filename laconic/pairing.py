@@ -34,7 +34,7 @@ def pair_up(replica: Replica, driver: TorchDist | Lanes, session: Session) -> No
     if seat.rank == 0:
         store.set("key", Keys.make().text())
     keys = Keys.from_text(_told(store, "key", session))
-    box = Mailbox(name_of(seat.rank), keys=keys, host=None if side.asks else session.host)
+    box = Mailbox(name_of(seat.rank), keys=keys, host=None if side.asks else session.address)
     across: tuple[int, ...] = ()
     if side.asks:
         across = side.across

@@ -64,6 +64,8 @@ PAPERS: dict[str, str] = {
     "Compressed Communication. ICML 2019. arXiv:1902.00340",
     "konecny2016federated": "Konečný, McMahan, Yu, Richtárik, Suresh, Bacon. Federated Learning: Strategies for "
     "Improving Communication Efficiency. 2016. arXiv:1610.05492",
+    "li2014scaling": "Li, Andersen, Park, Smola, Ahmed, Josifovski, Long, Shekita, Su. Scaling Distributed Machine "
+    "Learning with the Parameter Server. OSDI 2014",
     "li2020pytorch": "Li et al. PyTorch Distributed: Experiences on Accelerating Data Parallel Training. VLDB 2020. "
     "arXiv:2006.15704",
     "li2022near": "Li, Hoefler. Near-Optimal Sparse Allreduce for Distributed Deep Learning. PPoPP 2022. "

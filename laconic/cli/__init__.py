@@ -17,6 +17,8 @@ VERBS = {
     "run": "launch a training script: torchrun plus --plan, or emulated hosts with --hosts and --rate",
     "compare": "train with several plans and with DDP, side by side, and say who wins",
     "demo": "two small tasks on emulated hosts: DDP against three plans, in about two minutes",
+    "serve": "one parameter server, for workers here or on other machines",
+    "keygen": "make a key that admits to a job over several machines",
     "lab": "a shell in an emulated host, or a check of what the lab measures",
     "bench": "how fast compressors are on this machine, and on which links they pay off",
     "list": "show every algorithm a plan can name",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from laconic.cli.lab_options import lab_spec, sites
+from laconic.cli.servers import server_processes
 from laconic.cli.signals import ending_on_signals
 from laconic.lab.enter import enter, inside
 from laconic.launch.job import Job, Script
@@ -19,7 +20,12 @@ def on_hosts(args: argparse.Namespace, env: Mapping[str, str], argv: Sequence[st
         return enter(["run", *argv], spec)
     script = Script(args.training_script, is_module=args.module, args=tuple(args.training_script_args))
     per_site = int(args.nproc_per_node)
-    with ending_on_signals(), sites(args) as places, Job(script, places, per_site=per_site, env=env) as job:
+    with (
+        ending_on_signals(),
+        sites(args) as places,
+        server_processes(args.servers or 0, env, places) as where,
+        Job(script, places, per_site=per_site, env={**env, **(where if args.servers else {})}) as job,
+    ):
         while (code := job.wait(60.0)) is None:
             pass
     if job.failures:

@@ -23,13 +23,14 @@ from torch.distributed.elastic.rendezvous import RendezvousError
 from laconic.cli.lab_options import OPTIONS, add_lab_options, lab_spec
 from laconic.cli.machine import cores
 from laconic.cli.on_hosts import on_hosts
+from laconic.cli.servers import check_count, job_key, server_processes
 from laconic.core.errors import UsageError
 from laconic.plan import check_text
 from laconic.session import DEFAULT_TIMEOUT_S
 
 KNOWN_WITH_HOSTS = {
     *("plan", "timeout", "debug", "nproc_per_node", "module", "training_script", "training_script_args"),
-    *("hosts", "no_lab", *OPTIONS),
+    *("hosts", "no_lab", *OPTIONS, "servers", "key", "insecure"),
 }
 
 
@@ -40,6 +41,12 @@ def main(argv: Sequence[str]) -> int:
     if args.hosts is not None:
         return on_hosts(args, new, argv)
     os.environ.update(new)
+    with server_processes(args.servers or 0, new) as where:
+        os.environ.update(where if args.servers else {})
+        return _torchrun(args)
+
+
+def _torchrun(args: argparse.Namespace) -> int:
     try:
         torchrun.run(args)
     except ChildFailedError as error:
@@ -66,6 +73,9 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say")
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)")
     own.add_argument("--debug", action="store_true", help="cross-check what ranks send")
+    own.add_argument("--servers", type=int, metavar="N", help="parameter server processes on this machine")
+    own.add_argument("--key", type=Path, metavar="FILE", help="the job's key, over several machines (laconic keygen)")
+    own.add_argument("--insecure", action="store_true", help="no key: parameter servers talk in plain text")
     own.add_argument("-n", dest="nproc_per_node", metavar="N", help="same as --nproc-per-node")
     add_lab_options(parser)
     if "PET_NPROC_PER_NODE" not in os.environ:  # torchrun's own variable for this option
@@ -79,6 +89,7 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
         raise UsageError(f"there is no script '{args.training_script}'.")
     plan = args.plan if args.plan is not None else env.get("LACONIC_PLAN")
     args.plan = None if plan is None else check_text(plan)
+    check_count(args.servers, args.plan)
     args.timeout = _timeout_s(args.timeout, env)
     lab_spec(args)  # refuses what makes no sense
     if args.hosts is not None:
@@ -108,6 +119,8 @@ def environment(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, s
     new = {"LACONIC_TIMEOUT": f"{args.timeout:g}"}
     if args.plan is not None:
         new["LACONIC_PLAN"] = args.plan
+    if args.servers or args.key or args.insecure or args.hosts is not None or _is_alone(args) or args.standalone:
+        new |= job_key(args.key, env, insecure=args.insecure)
     if args.debug:
         new["LACONIC_DEBUG"] = "1"
     if "OMP_NUM_THREADS" not in env:

@@ -121,6 +121,44 @@ class Swap:
         return answer
 
 
+class Clerk(Protocol):
+    """What a server does with one chunk: a pure function that both ends know by its text."""
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """(bucket, part, chunk): whose memory it works on."""
+        ...
+
+    @property
+    def memory_size(self) -> int:
+        """Elements of error memory it keeps."""
+        ...
+
+    def text(self) -> str: ...
+
+    def reply(self, messages: list[Tensor], error: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """From everyone's messages in rank order: what all are told, and the new error memory."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Serve:
+    """Message s goes to the server of chunk s, which averages everyone's and says the mean; give me their replies.
+
+    Servers remember errors by version: they start from the memory that version `base` left (0: from nothing) and leave
+    version `made`. A step that is aborted is not built on, so both are kept until the next.
+    """
+
+    messages: tuple[Tensor, ...]
+    clerks: tuple[Clerk, ...]
+    base: int
+    made: int
+
+    def __await__(self) -> Generator[Request, Any, list[Tensor]]:
+        answer: list[Tensor] = yield self
+        return answer
+
+
 @dataclass(frozen=True, eq=False)
 class Post:
     """Message k goes to peers[k]; give me what each of `sources` sent me, in that order.
@@ -150,7 +188,7 @@ class Together:
         return answer
 
 
-Request = Mean | Sum | Max | Gather | Deal | Swap | Post | Together
+Request = Mean | Sum | Max | Gather | Deal | Swap | Post | Serve | Together
 
 
 async def gather_ragged(message: Tensor, most: int) -> list[Tensor]:
@@ -219,10 +257,15 @@ class Route(Enum):
 
     GATHER = "gather"  # everyone receives all messages
     DEAL = "deal"  # everyone owns a chunk: receives it from all, averages, re-encodes, sends it on
+    SERVER = "server"  # servers own the chunks: everyone pushes, they average and re-encode, everyone pulls
 
 
 class Router(Protocol):
     def route(self, sparse: bool, world: int) -> Route: ...
+
+    def owners(self, world: int) -> int:
+        """How many own chunks on the server route."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Post, Request, Sum, Swap, Together
+from laconic.core.exchange import (
+    Deal,
+    Exchange,
+    Exchanged,
+    Gather,
+    Max,
+    Mean,
+    Post,
+    Request,
+    Serve,
+    Sum,
+    Swap,
+    Together,
+)
 from laconic.drive.lockstep_hops import all_reduce_in_step
+from laconic.drive.shelf import Shelf
 from laconic.net.link import Link
 from laconic.topology.programs.hop import Program
 
@@ -22,9 +36,17 @@ ReduceBy = Callable[[int, int, int], Program | None]  # rank, world, numel
 
 
 def lockstep(
-    programs: Sequence[Exchange], links: Sequence[Link] | None = None, reduce_by: ReduceBy | None = None
+    programs: Sequence[Exchange],
+    links: Sequence[Link] | None = None,
+    reduce_by: ReduceBy | None = None,
+    shelf: Shelf | None = None,
 ) -> list[Exchanged]:
-    """Run one exchange of every worker to its end. `links` count what each would have sent."""
+    """Run one exchange of every worker to its end.
+
+    `links` count what each would have sent; `reduce_by` names the program sums are made by; `shelf` is what servers
+    remember from one exchange to the next.
+    """
+    shelf = shelf or Shelf()
     links = links or [Link() for _ in programs]
     done: dict[int, Exchanged] = {}
     answers: list[Any] = [None] * len(programs)
@@ -39,13 +61,15 @@ def lockstep(
             if not asks:
                 return [done[rank] for rank in range(len(programs))]
             assert len(asks) == len(programs), "ranks disagree on the number of rounds"
-            answers = answer_all(asks, links, reduce_by)
+            answers = answer_all(asks, links, reduce_by, shelf)
     finally:
         for program in programs:
             program.close()
 
 
-def answer_all(asks: Sequence[Any], links: Sequence[Link], reduce_by: ReduceBy | None = None) -> list[Any]:
+def answer_all(
+    asks: Sequence[Any], links: Sequence[Link], reduce_by: ReduceBy | None = None, shelf: Shelf | None = None
+) -> list[Any]:
     kinds = {type(ask) for ask in asks}
     assert len(kinds) == 1, f"ranks ask for different things: {[type(a).__name__ for a in asks]}"
     n = len(asks)
@@ -61,14 +85,24 @@ def answer_all(asks: Sequence[Any], links: Sequence[Link], reduce_by: ReduceBy |
             for rank, (ask, link) in enumerate(zip(asks, links, strict=True)):
                 link.all_to_all([m.numel() for m in ask.messages], rank)
             return [_heard([a.messages[rank] for a in asks], asks[rank].lengths) for rank in range(n)]
-        case Swap() | Post():
-            return _swapped(asks, links) if isinstance(asks[0], Swap) else _posted(asks, links)
+        case Swap() | Post() | Serve():
+            return _between(asks, links, shelf or Shelf())
         case Together():
             columns = zip(*(a.requests for a in asks), strict=True)
-            rows = [answer_all(column, links, reduce_by) for column in columns]
+            rows = [answer_all(column, links, reduce_by, shelf) for column in columns]
             return [tuple(row[rank] for row in rows) for rank in range(n)]
         case other:
             raise TypeError(f"{type(other).__name__} is not a request.")
+
+
+def _between(asks: Sequence[Any], links: Sequence[Link], shelf: Shelf) -> list[list[Tensor]]:
+    match asks[0]:
+        case Swap():
+            return _swapped(asks, links)
+        case Post():
+            return _posted(asks, links)
+        case _:
+            return _served(asks, links, shelf)
 
 
 def _swapped(asks: Sequence[Any], links: Sequence[Link]) -> list[list[Tensor]]:
@@ -95,6 +129,20 @@ def _heard(messages: Sequence[Tensor], lengths: tuple[int, ...] | None) -> list[
     told = [m.numel() for m in messages]
     assert lengths is None or told == list(lengths), f"messages of {told} bytes were announced as {list(lengths)}"
     return [m.clone() for m in messages]
+
+
+def _served(asks: Sequence[Serve], links: Sequence[Link], shelf: Shelf) -> list[list[Tensor]]:
+    first = asks[0]
+    for ask, link in zip(asks, links, strict=True):
+        assert (ask.clerks, ask.base, ask.made) == (first.clerks, first.base, first.made), (
+            "ranks order different things"
+        )
+        link.send(sum(m.numel() for m in ask.messages), 1)
+    replies = [
+        shelf.serve(clerk, [ask.messages[chunk].clone() for ask in asks], first.base, first.made)
+        for chunk, clerk in enumerate(first.clerks)
+    ]
+    return [[reply.clone() for reply in replies] for _ in asks]
 
 
 def _reduced(

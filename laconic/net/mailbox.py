@@ -100,19 +100,26 @@ class Mailbox:
         """Who can be written to."""
         return tuple(self._by_name)
 
-    def meet(self, addresses: Mapping[str, str], timeout_s: float, words: Mapping[str, Any] | None = None) -> None:
-        """Call these peers and wait until all have answered; `words` are what their `admit` is told."""
-        hello = json.dumps({**(words or {}), "name": self.name}).encode()
+    def meet(
+        self,
+        addresses: Mapping[str, str],
+        timeout_s: float,
+        words: Mapping[str, Any] | None = None,
+        as_name: str | None = None,
+    ) -> None:
+        """Call these peers and wait until all have answered; `words` are what their `admit` is told, `as_name` what
+        they shall call me."""
+        hello = json.dumps({**(words or {}), "name": as_name or self.name}).encode()
         for name, address in addresses.items():
             _check_plain(lines.host_of(address), self._keys, self._insecure)
             peer = Peer(self._open(zmq.DEALER), name, mine=secrets.randbits(63) | 1)
             peer.monitor = lines.watch(peer.socket)
             self._poller.register(peer.monitor, zmq.POLLIN)
+            self._calls.append(peer)
             try:
                 lines.call(peer.socket, self._keys, address)
             except zmq.ZMQError as error:
                 raise UsageError(f"{address!r} is no address of {name}: {error}. Write tcp://HOST:PORT.") from error
-            self._calls.append(peer)
         self._hello = hello
         end = time.monotonic() + timeout_s
         while missing := [n for n in addresses if n not in self._by_name]:
@@ -166,13 +173,17 @@ class Mailbox:
                 break
         return self._inbox.popleft() if self._inbox else None
 
-    def close(self, why: str = "") -> None:
-        for peer in list(self._by_name.values()):
-            peer.sent += 1
+    def part(self, name: str, why: str = "") -> None:
+        """Take leave of one peer; of one who is gone already it is no mistake."""
+        peer = self._by_name.get(name)
+        if peer is not None:
             tensor = encoded(why)
-            self._post(
-                peer, Frame(Kind.BYE, shape=tuple(tensor.shape), session=peer.theirs, sequence=peer.sent), tensor
-            )
+            self._post(peer, peer.next_frame(Kind.BYE, tensor), tensor)
+            self._forget(peer)
+
+    def close(self, why: str = "") -> None:
+        for name in self.peers:
+            self.part(name, why)
         self._by_name, self._callers = {}, {}
         for peer in self._calls:
             self._hang_up(peer)

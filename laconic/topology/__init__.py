@@ -9,6 +9,7 @@ from laconic.topology.base import AbstractTopology
 from laconic.topology.gossip import Gossip
 from laconic.topology.graph import AbstractGraph
 from laconic.topology.graphs import Complete, Exponential, OnePeerExponential, RandomPairs, Ring, Torus
+from laconic.topology.ps import ParameterServer
 from laconic.topology.weight_file import WeightFile
 
 GRAPHS: tuple[type[AbstractGraph], ...] = (
@@ -20,7 +21,7 @@ GRAPHS: tuple[type[AbstractGraph], ...] = (
     RandomPairs,
     WeightFile,
 )
-ALL: tuple[type[Component], ...] = (AllReduce, Gossip, *GRAPHS, *mixing.ALL)
+ALL: tuple[type[Component], ...] = (AllReduce, ParameterServer, Gossip, *GRAPHS, *mixing.ALL)
 
 __all__ = [
     "ALL",
@@ -32,6 +33,7 @@ __all__ = [
     "Exponential",
     "Gossip",
     "OnePeerExponential",
+    "ParameterServer",
     "RandomPairs",
     "Ring",
     "Torus",

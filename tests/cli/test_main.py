@@ -13,7 +13,7 @@ from laconic.core.errors import PlanError
 
 
 def test_the_verbs_are_these() -> None:
-    assert set(VERBS) == {"run", "compare", "demo", "lab", "bench", "list", "cite", "doctor"}
+    assert set(VERBS) == {"run", "compare", "demo", "serve", "keygen", "lab", "bench", "list", "cite", "doctor"}
 
 
 @pytest.mark.parametrize("verb", VERBS)
