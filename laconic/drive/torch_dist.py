@@ -22,6 +22,7 @@ from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import LaconicError, MismatchError, PeerError
 from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Sum, Swap, Together
 from laconic.drive.base import Place
+from laconic.drive.peers import PeerWork
 from laconic.drive.roster import Roster
 from laconic.net.link import Link
 
@@ -176,7 +177,7 @@ class TorchDist:
         works = [dist.isend(m, r, group=self.group) for r in ranks if m.numel()]
         works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True) if t.numel()]
         self.link.send(m.numel(), len(peers))
-        return works, lambda: out
+        return [PeerWork(works)], lambda: out
 
     def _compare(self, flight: _Flight, ask: Any) -> None:
         """Debug: everyone says what it is about to do; a difference is an error on every rank."""
