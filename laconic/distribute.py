@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from laconic import baseline, inventory
+from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
@@ -22,6 +23,7 @@ from laconic.drive.lanes import Lanes
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
+from laconic.kernels import choose
 from laconic.net.link import Link
 from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
@@ -78,7 +80,8 @@ def _attach(
     link = Link()
     driver = session.driver(link)
     if not isinstance(driver, Alone):
-        lines = _description(found, str(chosen), optimizer, [f"nonfinite: {nonfinite}", f"seed: {seed}"])
+        options = [f"nonfinite: {nonfinite}", f"seed: {seed}", *_kernels(chosen, next(iter(found.trained.values())))]
+        lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
     link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
@@ -148,6 +151,13 @@ def _description(
         *found.lines(),
         f"optimizer: {type(optimizer).__name__} with parameter groups of {groups}, learning rates {rates}",
     ]
+
+
+def _kernels(plan: Plan | baseline.Baseline, sample: Tensor) -> list[str]:
+    """Compiled kernels and plain torch agree to rounding only under low rank: a mixture would let replicas drift."""
+    if isinstance(plan, baseline.Baseline) or isinstance(plan.compress, Identity):
+        return []
+    return [f"kernels: {'compiled' if choose.compiled(sample.device.type) else 'plain torch'}"]
 
 
 def _start_equal(driver: TorchDist | Lanes, lines: list[str], model: nn.Module) -> None:
