@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from laconic import baseline, inventory
+from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
@@ -24,6 +25,7 @@ from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
+from laconic.kernels import choose
 from laconic.net.link import Link
 from laconic.pairing import pair_up
 from laconic.plan import Plan
@@ -88,6 +90,7 @@ def _attach(
     link = Link()
     driver: TorchDist | Lanes | Alone | MailboxDriver = session.driver(link)
     if isinstance(driver, TorchDist | Lanes):
+        options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
         if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
@@ -173,6 +176,13 @@ def _reduce_by(topology: AllReduce, driver: TorchDist | Lanes, device: torch.dev
     except RuntimeError as error:
         cause = str(error).strip().splitlines()[0][:300].rstrip(".")
         raise PeerError(driver.roster.explain(place, cause)) from error
+
+
+def _kernels(plan: Plan | baseline.Baseline, sample: Tensor) -> list[str]:
+    """Compiled kernels and plain torch agree to rounding only under low rank: a mixture would let replicas drift."""
+    if isinstance(plan, baseline.Baseline) or isinstance(plan.compress, Identity):
+        return []
+    return [f"kernels: {'compiled' if choose.compiled(sample.device.type) else 'plain torch'}"]
 
 
 def _start_equal(driver: TorchDist | Lanes, lines: list[str], model: nn.Module) -> None:

@@ -11,7 +11,7 @@ class Stats:
     exchanges: int  # times all buckets were exchanged
     wire_bytes: int  # sent by this rank since distribute()
     dense_bytes: int  # what an uncompressed all-reduce in every step would have sent
-    exposed_wait_s: float | None  # time the training thread stood waiting for peers; None: not known
+    exposed_wait_s: float | None  # time the training thread stood still for exchanges; None: not known
     skipped_steps: int  # steps dropped because a gradient was not finite
     tx_bytes: int | None = None  # what the kernel counted on this host's interface since then; None outside a lab
     reduced_by: str = ""  # how sums are made: native, ring, ... or what allreduce(auto) measured and chose

@@ -50,18 +50,10 @@ def natural_9(x: Tensor) -> Job:
     )
 
 
-def natural_8(x: Tensor) -> Job:
-    """Sign and 7-bit exponent."""
-    n = x.numel()
-    codes, total = _bytes(n), torch.zeros(n)
-    return _job(lambda: kernels.natural8_pack(x, codes, _STREAM), lambda: kernels.natural8_add(total, codes, 0.5), n, n)
-
-
 BARE: dict[str, Make] = {
     "kernel: ternary, 2 bits": ternary_2,
     "kernel: ternary, base 3": ternary_base_3,
     "kernel: natural, 9 bits": natural_9,
-    "kernel: natural, 8 bits": natural_8,
 }
 
 

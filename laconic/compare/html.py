@@ -87,7 +87,7 @@ def _bars(rows: Sequence[Line]) -> str:
         return ""
     key = "".join(
         f'<span class="key" style="background:{colour}"></span>{name}'
-        for colour, name in ((COMPUTE, "compute, compressing included"), (EXPOSED, "exposed communication"))
+        for colour, name in ((COMPUTE, "compute"), (EXPOSED, "exposed communication"))
     )
     return f"<h3>A step's time</h3><p>{key}</p>{bars(shown, 'Seconds per step, split into compute and exposed')}"
 

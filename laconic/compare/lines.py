@@ -1,8 +1,8 @@
 """From runs to the lines of the table: medians over repetitions, ratios (above 1: faster), what communication cost.
 
-exposed_s   plans: the time the training thread stood waiting for peers, as measured
+exposed_s   plans: the time the training thread stood still for exchanges, as measured
             baselines: DDP does not tell, so step minus the floor's step
-compute_s   the rest of the step, compressing included
+compute_s   the rest of the step, with the compressing that it hides
 """
 
 from __future__ import annotations

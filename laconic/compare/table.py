@@ -83,8 +83,8 @@ def notes(rows: Sequence[Line]) -> str:
     """What the columns mean; only what is needed to read this table."""
     text = (
         "step: mean over a plan's pattern of steps, median over repetitions. x DDP, x best: above 1 is faster than DDP "
-        "and than the fastest baseline. sent/step: by one rank, our own count. exposed: the time a rank stood waiting; "
-        "compute: the rest, compressing included."
+        "and than the fastest baseline. sent/step: by one rank, our own count. exposed: the time a rank stood still "
+        "for exchanges; compute: the rest, with the compressing that it hides."
     )
     if any(line.exposed_by == BY_FLOOR for line in rows):
         text += " *: DDP does not tell, so its step minus the floor's."

@@ -21,7 +21,7 @@ class Place:
 
 
 class Driver(Protocol):
-    waited_s: float  # time `finish` stood waiting for peers
+    waited_s: float  # time `finish` stood still: waiting for peers, and coding that nothing hid
 
     def launch(self, place: Place, program: Exchange) -> None:
         """Start an exchange; returns at once. All ranks launch the same places in the same order."""

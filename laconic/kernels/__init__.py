@@ -21,9 +21,6 @@ dequantize = dispatched(reference.dequantize)
 dequantize_add = dispatched(reference.dequantize_add)
 half_add = dispatched(reference.half_add)
 largest = dispatched(reference.largest)
-natural8_add = dispatched(reference.natural8_add)
-natural8_pack = dispatched(reference.natural8_pack)
-natural8_unpack = dispatched(reference.natural8_unpack)
 natural_add = dispatched(reference.natural_add)
 natural_pack = dispatched(reference.natural_pack)
 natural_unpack = dispatched(reference.natural_unpack)
@@ -34,8 +31,6 @@ quantize_keep = dispatched(reference.quantize_keep)
 quantize_to = dispatched(reference.quantize_to)
 rebuilt = dispatched(reference.rebuilt)
 rebuilt_keep = dispatched(reference.rebuilt_keep)
-rice_pack = dispatched(reference.rice_pack)
-rice_unpack = dispatched(reference.rice_unpack)
 scales = dispatched(reference.scales)
 scatter_add = dispatched(reference.scatter_add)
 select = dispatched(reference.select)
@@ -65,9 +60,6 @@ __all__ = [
     "dequantize_add",
     "half_add",
     "largest",
-    "natural8_add",
-    "natural8_pack",
-    "natural8_unpack",
     "natural_add",
     "natural_pack",
     "natural_unpack",
@@ -79,8 +71,6 @@ __all__ = [
     "quantize_to",
     "rebuilt",
     "rebuilt_keep",
-    "rice_pack",
-    "rice_unpack",
     "scales",
     "scatter_add",
     "select",

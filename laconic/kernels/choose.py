@@ -87,6 +87,11 @@ def plain() -> Iterator[None]:
         _choice.plain = before
 
 
+def compiled(device: str) -> bool:
+    """Whether compiled kernels run for tensors of this device, as far as is known: one may still fail to compile."""
+    return bool(_choice.of(device))
+
+
 def fault(device: str) -> str | None:
     """None where compiled kernels work for this device, else why they do not. Builds one to see."""
     try:

@@ -8,9 +8,6 @@ from __future__ import annotations
 from laconic.kernels.plain.half import copy_finite, half_add, to_half
 from laconic.kernels.plain.lowrank import across, along, along_keep, orthonormal, rebuilt, rebuilt_keep
 from laconic.kernels.plain.natural import (
-    natural8_add,
-    natural8_pack,
-    natural8_unpack,
     natural_add,
     natural_pack,
     natural_unpack,
@@ -27,7 +24,6 @@ from laconic.kernels.plain.quantize import (
     scales,
     steps,
 )
-from laconic.kernels.plain.rice import rice_pack, rice_unpack
 from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep, within
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.subset import subset
@@ -56,9 +52,6 @@ __all__ = [
     "levels",
     "levels_with",
     "mean_magnitudes",
-    "natural8_add",
-    "natural8_pack",
-    "natural8_unpack",
     "natural_add",
     "natural_pack",
     "natural_unpack",
@@ -72,8 +65,6 @@ __all__ = [
     "quantize_to",
     "rebuilt",
     "rebuilt_keep",
-    "rice_pack",
-    "rice_unpack",
     "scales",
     "scatter_add",
     "select",

@@ -31,8 +31,9 @@ from tests.processes import join, results
 from tests.zoo import BUCKET, SEED, ZOO, Entry, noise
 
 STEPS = 2
-# gloo adds in another order; eigenvectors of such a sum move by more than its rounding where eigenvalues are close
-AMPLIFIED = {"gradiveq": 32}
+# gloo adds in another order; eigenvectors of such a sum move by more than its rounding where eigenvalues are close.
+# Only taking ranks in another order, in lockstep, moves the mean by up to 2.2 of the plain bound (40 seeds, 4 ranks).
+AMPLIFIED = {"gradiveq": 8}
 SHARE = 50  # entries of the zoo for one set of processes
 sizes = pytest.mark.parametrize("size", [2, 4])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, rice, select, sign, subset, sums, trits
+from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, select, sign, subset, sums, trits
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -19,9 +19,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
         lowrank.orthonormal,
         lowrank.rebuilt,
         lowrank.rebuilt_keep,
-        natural.natural8_add,
-        natural.natural8_pack,
-        natural.natural8_unpack,
         natural.natural_add,
         natural.natural_pack,
         natural.natural_unpack,
@@ -33,8 +30,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
         quantize.quantize_keep,
         quantize.quantize_to,
         quantize.scales,
-        rice.rice_pack,
-        rice.rice_unpack,
         select.above,
         select.largest,
         select.scatter_add,

@@ -164,15 +164,6 @@ def _power(b: Any, bits: Any, noise: Any) -> Any:
     return b.select(b.icmp_unsigned("<", size, I32(255 << 23)), e, I32(255))
 
 
-def _power8(b: Any, bits: Any, noise: Any) -> Any:
-    e = _power(b, bits, noise)
-    inside = b.sub(e, I32(63))
-    inside = b.select(b.icmp_signed(">", inside, I32(0)), inside, I32(0))
-    inside = b.select(b.icmp_signed("<", inside, I32(126)), inside, I32(126))
-    code = b.select(b.icmp_unsigned("==", e, I32(255)), I32(127), inside)
-    return b.or_(code, b.shl(b.lshr(bits, I32(31)), I32(7)))
-
-
 @lanes(u8(u32, u32))
 def power_low(b: Any, bits: Any, word: Any) -> Any:
     """The exponent of |x| after rounding to a power of two by the low half of a random word."""
@@ -184,31 +175,11 @@ def power_high(b: Any, bits: Any, word: Any) -> Any:
     return b.trunc(_power(b, bits, _high(b, word, I32(7), I32(64))), I8)
 
 
-@lanes(u8(u32, u32))
-def power8_low(b: Any, bits: Any, word: Any) -> Any:
-    """Sign and 7-bit exponent."""
-    return b.trunc(_power8(b, bits, _low(b, word, I32(7), I32(64))), I8)
-
-
-@lanes(u8(u32, u32))
-def power8_high(b: Any, bits: Any, word: Any) -> Any:
-    return b.trunc(_power8(b, bits, _high(b, word, I32(7), I32(64))), I8)
-
-
 @lanes(f32(u8, u8, u32))
 def power_of(b: Any, exponent: Any, signs: Any, j: Any) -> Any:
     """+-2^(e - 127), minus where bit j mod 8 of `signs` is set."""
     sign = b.shl(b.lshr(b.zext(signs, I32), b.and_(j, I32(7))), I32(31))
     return b.bitcast(b.or_(b.shl(b.zext(exponent, I32), I32(23)), sign), F32)
-
-
-@lanes(f32(u8))
-def power_of8(b: Any, code: Any) -> Any:
-    bits = b.zext(code, I32)
-    size = b.and_(bits, I32(127))
-    e = b.select(b.icmp_unsigned("==", size, I32(0)), I32(0), b.add(size, I32(63)))
-    e = b.select(b.icmp_unsigned("==", size, I32(127)), I32(255), e)
-    return b.bitcast(b.or_(b.shl(e, I32(23)), b.shl(b.lshr(bits, I32(7)), I32(31))), F32)
 
 
 # ------------------------------------------------------------- base 3, see plain/trits.py
@@ -294,7 +265,7 @@ def _writer(value: Any, kind: Any, align: int) -> Any:
 get_f32, put_f32 = _reader(f32, F32, 4), _writer(f32, F32, 4)
 get_f64, put_f64 = _reader(types.float64, F64, 8), _writer(types.float64, F64, 8)
 get_i32, put_i32 = _reader(types.int32, I32, 4), _writer(types.int32, I32, 4)
-get_i64, put_i64 = _reader(i64, I64, 8), _writer(i64, I64, 8)
+put_i64 = _writer(i64, I64, 8)
 get_u8, put_u8 = _reader(u8, I8, 1), _writer(u8, I8, 1)
 get_u16, put_u16 = _reader(u16, I16, 1), _writer(u16, I16, 1)  # words may stand at any byte of a message
 get_u32, put_u32 = _reader(u32, I32, 1), _writer(u32, I32, 1)

@@ -17,12 +17,9 @@ from laconic.kernels.cpu.lanes import (
     get_u32,
     mix,
     negative32,
-    power8_high,
-    power8_low,
     power_high,
     power_low,
     power_of,
-    power_of8,
     prefetch,
     put_f32,
     put_powers32,
@@ -49,30 +46,18 @@ def exponent_run(x: Any, codes: Any, word: Any, j: Any) -> None:
 
 
 @part
-def code8_run(x: Any, codes: Any, word: Any, j: Any) -> None:
-    wide()
-    for i in range(RUN):
-        r = mix(word, j + i)
-        put_u8(codes, j + i, power8_low(get_u32(x, j + i), r))
-        put_u8(codes, HALF + j + i, power8_high(get_u32(x, HALF + j + i), r))
-
-
-@part
-def natural_chunk(x: Any, codes: Any, chunk: Any, key: Any, eight: Any) -> None:
+def natural_chunk(x: Any, codes: Any, chunk: Any, key: Any) -> None:
     """512 codes of the 512 elements at address x."""
     word = key_of(key, chunk)
     for j in range(0, HALF, RUN):
         for i in range(0, 2 * RUN, 16):
             prefetch(x, AHEAD + 2 * j + i)
-        if eight:
-            code8_run(x, codes, word, j)
-        else:
-            exponent_run(x, codes, word, j)
+        exponent_run(x, codes, word, j)
 
 
-@kernel("void(int64, int64, int64, int64, int64, int64, int64, int64)")
-def natural_chunks(x: Any, n: Any, codes: Any, packed: Any, key: Any, eight: Any, start: Any, stop: Any) -> None:
-    """`packed`: the plane of signs, where there is one."""
+@kernel("void(int64, int64, int64, int64, int64, int64, int64)")
+def natural_chunks(x: Any, n: Any, codes: Any, packed: Any, key: Any, start: Any, stop: Any) -> None:
+    """`packed`: the plane of signs."""
     rest, spare = scratch(2048), scratch(512)
     for at in range(start * CHUNK, min(stop * CHUNK, n), CHUNK):
         count = min(CHUNK, n - at)
@@ -82,13 +67,12 @@ def natural_chunks(x: Any, n: Any, codes: Any, packed: Any, key: Any, eight: Any
             copy_bytes(rest, here, 4 * count)
             here = rest
         out = codes + at if count == CHUNK else spare
-        natural_chunk(here, out, at // CHUNK, key, eight)
+        natural_chunk(here, out, at // CHUNK, key)
         if count < CHUNK:
             copy_bytes(codes + at, spare, count)
-        if not eight:
-            for k in range(CHUNK // 32):
-                put_u32(spare, k, negative32(here, 32 * k))
-            copy_bytes(packed + at // 8, spare, (count + 7) // 8)
+        for k in range(CHUNK // 32):
+            put_u32(spare, k, negative32(here, 32 * k))
+        copy_bytes(packed + at // 8, spare, (count + 7) // 8)
 
 
 @kernel("void(int64, int64, int64, int64, float32, int64, int64, int64)")
@@ -107,28 +91,10 @@ def unnatural_chunks(total: Any, n: Any, codes: Any, packed: Any, weight: Any, a
         put_f32(t, j, get_f32(t, j) + v if add else v)
 
 
-@kernel("void(int64, int64, int64, float32, int64, int64, int64)")
-def unnatural8_chunks(total: Any, n: Any, codes: Any, weight: Any, add: Any, start: Any, stop: Any) -> None:
-    wide()
-    t, c, size = total + 4 * CHUNK * start, codes + CHUNK * start, min(stop * CHUNK, n) - start * CHUNK
-    if add:
-        for j in range(size):
-            put_f32(t, j, get_f32(t, j) + power_of8(get_u8(c, j)) * weight)
-    else:
-        for j in range(size):
-            put_f32(t, j, power_of8(get_u8(c, j)) * weight)
-
-
 def natural_pack(x: Tensor, exponent: Tensor, packed: Tensor, stream: Stream) -> None:
     x, key = x.contiguous(), signed_key(stream)
     of = (address(x, torch.float32), x.numel(), address(exponent, torch.uint8), address(packed, torch.uint8))
-    spread(lambda a, b: natural_chunks(*of, key, 0, a, b), -(-x.numel() // CHUNK), x.numel())
-
-
-def natural8_pack(x: Tensor, codes: Tensor, stream: Stream) -> None:
-    x, key = x.contiguous(), signed_key(stream)
-    of = (address(x, torch.float32), x.numel(), address(codes, torch.uint8), 0)
-    spread(lambda a, b: natural_chunks(*of, key, 1, a, b), -(-x.numel() // CHUNK), x.numel())
+    spread(lambda a, b: natural_chunks(*of, key, a, b), -(-x.numel() // CHUNK), x.numel())
 
 
 def natural_unpack(out: Tensor, exponent: Tensor, packed: Tensor, weight: float) -> None:
@@ -143,17 +109,3 @@ def _unpack(total: Tensor, exponent: Tensor, packed: Tensor, weight: float, add:
     exponent, packed, n = exponent.contiguous(), packed.contiguous(), total.numel()
     of = (address(total, torch.float32), n, address(exponent, torch.uint8), address(packed, torch.uint8))
     spread(lambda a, b: unnatural_chunks(*of, weight, add, a, b), -(-n // CHUNK), n)
-
-
-def natural8_unpack(out: Tensor, codes: Tensor, weight: float) -> None:
-    _unpack8(out, codes, weight, 0)
-
-
-def natural8_add(total: Tensor, codes: Tensor, weight: float) -> None:
-    _unpack8(total, codes, weight, 1)
-
-
-def _unpack8(total: Tensor, codes: Tensor, weight: float, add: int) -> None:
-    codes, n = codes.contiguous(), total.numel()
-    of = (address(total, torch.float32), n, address(codes, torch.uint8))
-    spread(lambda a, b: unnatural8_chunks(*of, weight, add, a, b), -(-n // CHUNK), n)

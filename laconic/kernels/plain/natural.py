@@ -2,9 +2,7 @@
 
     e = (|bits| + r) >> 23,    r = 128 h + 64, h 16 random bits       so  E 2^(e-127) = |x|  but for 2^-17 of a step
 
-    natural    8-bit exponents and a plane of sign bits, 9 bits an element: the whole range of float32
-    natural8   sign and 7 bits, 8 bits an element: 2^-63 .. 2^62, smaller is 0, larger is 2^62
-
+Written are 8-bit exponents and a plane of sign bits, 9 bits an element: the whole range of float32.
 There is no power above 2^127: what would be rounded there stays. NaN and infinity are said as infinity, never hidden.
 """
 
@@ -17,7 +15,6 @@ from laconic.core.rng import Stream
 from laconic.kernels.plain.pack import pack, unpack
 
 LARGEST, INFINITE = 254, 255  # exponents of 2^127 and of what is not finite
-SHIFT, LARGEST8, INFINITE8 = 63, 126, 127  # of the 7-bit window
 
 
 def _exponents(x: Tensor, stream: Stream) -> Tensor:
@@ -46,28 +43,3 @@ def natural_add(total: Tensor, exponent: Tensor, packed: Tensor, weight: float) 
 def _values(exponent: Tensor, packed: Tensor, weight: float) -> Tensor:
     sign = unpack(packed, 1, exponent.numel()).to(torch.int32)
     return ((exponent.to(torch.int32) << 23) | (sign << 31)).view(torch.float32) * weight
-
-
-def natural8_pack(x: Tensor, codes: Tensor, stream: Stream) -> None:
-    """Writes `codes` (uint8): the sign in bit 7."""
-    exponent = _exponents(x, stream)
-    inside = (exponent - SHIFT).clamp(0, LARGEST8)
-    code = torch.where(exponent == INFINITE, INFINITE8, inside)
-    codes.copy_(code | (torch.signbit(x).to(torch.int32) << 7))
-
-
-def natural8_unpack(out: Tensor, codes: Tensor, weight: float) -> None:
-    """out <- weight * values."""
-    out.copy_(_values8(codes, weight))
-
-
-def natural8_add(total: Tensor, codes: Tensor, weight: float) -> None:
-    """total += weight * values."""
-    total += _values8(codes, weight)
-
-
-def _values8(codes: Tensor, weight: float) -> Tensor:
-    wide = codes.to(torch.int32)
-    code = wide & 0x7F
-    exponent = torch.where(code == INFINITE8, INFINITE, torch.where(code == 0, 0, code + SHIFT))
-    return ((exponent << 23) | ((wide >> 7) << 31)).view(torch.float32) * weight
