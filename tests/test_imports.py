@@ -14,11 +14,11 @@ FILES = sorted(ROOT.rglob("*.py"))
 # core <- {kernels, net, compress, topology, sync, schedule} <- drive <- {plan, ...} <- replica <- the rest
 LAYERS = (
     {"core"},
-    {"kernels", "net", "sync", "topology", "schedule"},
+    {"kernels", "net", "sync", "topology", "schedule", "trace"},
     {"coding"},  # uses the kernels
     {"compress"},  # uses both
     {"drive"},
-    {"baseline", "papers"},
+    {"baseline", "papers", "presets"},
     {"plan"},
     {"catalogue"},
 )
