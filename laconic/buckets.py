@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from laconic.compress import AbstractCompressor, Identity
+from laconic.compress.base import Grain
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec
-from laconic.core.errors import UsageError
+from laconic.core.errors import PlanError, UsageError
+from laconic.core.exchange import Exchanged
+from laconic.core.units import bytes_text
 from laconic.schedule import AbstractSchedule, Item
 
 SMALL = 1024  # elements of a matrix
 SMALL_VECTOR = 65536  # biases and norm scales are shorter; longer vectors are worth compressing
+ALIGN = 4096  # elements: chunks begin at multiples, so that no codec's block is cut in two
+
+
+class Unit(NamedTuple):
+    """What travels as one message: a bucket, or a chunk of it."""
+
+    bucket: int
+    chunk: int  # -1: the whole bucket
+    start: int  # of its flat tensor
+    stop: int
+    spec: BucketSpec
 
 
 class Bucket:
@@ -130,18 +146,17 @@ def cut(
     compress: AbstractCompressor,
     world: int,
     groups: Mapping[int, int],
+    runs: Sequence[Sequence[int]] | None = None,
 ) -> list[Bucket]:
     """Fixed before the first step, the same on every rank, in launch order.
 
     Where the compressor asks for it, small tensors get buckets of their own and travel dense, and so do the optimizer's
-    parameter groups. `groups`: which group a parameter (by its id) belongs to.
+    parameter groups. `groups`: which group a parameter (by its id) belongs to. `runs`: the cut, if it was made already.
     """
     names, params = list(trained), list(trained.values())
     dense = [compress.spares_small and is_small(p) for p in params]
     group_of = [groups.get(id(p), 0) if compress.follows_lr else 0 for p in params]
-    kinds = zip(params, dense, group_of, strict=True)
-    items = [Item(p.nbytes, (p.dtype, p.device, small, group)) for p, small, group in kinds]
-    cuts = schedule.cut(items)
+    cuts = schedule.cut(items(trained, compress, groups)) if runs is None else runs
     sizes = [sum(params[i].numel() for i in group) for group in cuts]
     return [
         Bucket(
@@ -159,6 +174,86 @@ def cut(
         )
         for number, group in enumerate(cuts)
     ]
+
+
+def items(trained: Mapping[str, nn.Parameter], compress: AbstractCompressor, groups: Mapping[int, int]) -> list[Item]:
+    """Parameters as a schedule sees them."""
+    out = []
+    for p in trained.values():
+        group = groups.get(id(p), 0) if compress.follows_lr else 0
+        out.append(Item(p.nbytes, (p.dtype, p.device, compress.spares_small and is_small(p), group)))
+    return out
+
+
+def units(buckets: Sequence[Bucket], chunk_bytes: int | None) -> list[Unit]:
+    """Buckets, or their chunks, in launch order; their numbers are the `id` of their specs."""
+    out: list[Unit] = []
+    for bucket in buckets:
+        edges = _edges(bucket, chunk_bytes)
+        if len(edges) <= 2 and len(out) == bucket.spec.id:
+            out.append(Unit(bucket.spec.id, -1, 0, bucket.spec.numel, bucket.spec))
+            continue
+        for number, (start, stop) in enumerate(pairwise(edges)):
+            spec = _piece(bucket.spec, start, stop, len(out))
+            out.append(Unit(bucket.spec.id, number if len(edges) > 2 else -1, start, stop, spec))
+    return out
+
+
+def by_bucket(of: Sequence[Unit]) -> dict[int, list[Unit]]:
+    """Each bucket's units, in the order of its elements."""
+    out: dict[int, list[Unit]] = {}
+    for unit in sorted(of, key=lambda u: u.chunk):
+        out.setdefault(unit.bucket, []).append(unit)
+    return out
+
+
+def joined(outs: Sequence[Exchanged], flat: Tensor) -> Exchanged:
+    """Chunks of a bucket, in order, as one; `flat` was exchanged, and is the mean where sums were made in place."""
+    if len(outs) == 1:
+        return outs[0]
+    place = flat.untyped_storage().data_ptr()
+    in_place = all(o.mean.untyped_storage().data_ptr() == place for o in outs)
+    mean = flat if in_place else torch.cat([o.mean for o in outs])
+    return Exchanged(mean, lambda: torch.cat([o.sent for o in outs]), tuple(o.state for o in outs))
+
+
+def _piece(spec: BucketSpec, start: int, stop: int, number: int) -> BucketSpec:
+    """Whole tensors keep their names and shapes, a cut one is a vector."""
+    names, shapes, at = [], [], 0
+    for name, shape, size in zip(spec.names, spec.shapes, spec.sizes, strict=True):
+        a, b = max(start, at) - at, min(stop, at + size) - at
+        if a < b or (size == 0 and start <= at < stop):
+            names.append(name if b - a == size else f"{name}[{a}:{b}]")
+            shapes.append(shape if b - a == size else (b - a,))
+        at += size
+    return BucketSpec(number, tuple(names), tuple(shapes), spec.dtype, followed_by=spec.followed_by)
+
+
+def _edges(bucket: Bucket, chunk_bytes: int | None) -> list[int]:
+    spec = bucket.spec
+    if chunk_bytes is None or spec.nbytes <= chunk_bytes:
+        return [0, spec.numel]
+    if not bucket.plain and bucket.compress.traits(spec).grain is Grain.TENSOR:
+        return _between_tensors(bucket, chunk_bytes)
+    step = max(1, chunk_bytes // spec.dtype.itemsize)
+    step = step // ALIGN * ALIGN or step
+    return [*range(0, spec.numel, step), spec.numel]
+
+
+def _between_tensors(bucket: Bucket, chunk_bytes: int) -> list[int]:
+    """For compressors that need whole tensors."""
+    spec, edges, at = bucket.spec, [0], 0
+    for name, size in zip(spec.names, spec.sizes, strict=True):
+        nbytes = size * spec.dtype.itemsize
+        if nbytes > chunk_bytes:
+            raise PlanError(
+                f"{bucket.compress} needs whole tensors, but a chunk of {bytes_text(chunk_bytes)} cuts inside {name!r} "
+                f"({bytes_text(nbytes)}). Use a larger chunk, or another compressor for large tensors."
+            )
+        if (at + size - edges[-1]) * spec.dtype.itemsize > chunk_bytes:
+            edges.append(at)
+        at += size
+    return [*edges, spec.numel]
 
 
 def is_small(p: nn.Parameter) -> bool:

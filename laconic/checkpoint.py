@@ -30,6 +30,7 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "skipped": replica.skipped,
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
+        "cut": [list(b.spec.names) for b in replica.buckets],
         "servers": recall(replica.driver) if isinstance(replica.driver, MailboxDriver) else {},
     }
 
@@ -38,6 +39,7 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     """Checks everything before it changes anything."""
     if not isinstance(saved, dict):
         raise StateError(f"A checkpoint of a replica is a dict, this is a {type(saved).__name__}.")
+    _adopt_cut(replica, saved)
     for key, value in _identity(replica).items():
         if saved.get(key) != value:
             raise StateError(
@@ -54,6 +56,17 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.since, replica.skipped = saved["since"], saved["skipped"]
     if isinstance(replica.driver, MailboxDriver):
         remind(replica.driver, saved.get("servers", {}))
+
+
+def _adopt_cut(replica: Replica, saved: dict[str, Any]) -> None:
+    """Buckets that were measured and merged anew are part of the state."""
+    number = {name: i for i, name in enumerate(replica.inventory.trained)}
+    named = saved.get("cut")
+    if replica.pilot is None or saved.get("plan") != str(replica.plan) or not isinstance(named, list):
+        return
+    runs = tuple(tuple(number.get(name, -1) for name in names) for names in named)
+    if sorted(i for run in runs for i in run) == sorted(number.values()):
+        replica.pilot.adopt(runs)
 
 
 def _identity(replica: Replica) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from laconic import baseline, inventory
+from laconic import baseline, inventory, tracing
 from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
@@ -28,6 +28,7 @@ from laconic.journal import Journal
 from laconic.kernels import choose
 from laconic.net.link import Link
 from laconic.pairing import pair_up
+from laconic.pilot import Pilot
 from laconic.plan import Plan
 from laconic.replica import GradientHook, Replica
 from laconic.server.join import join
@@ -108,7 +109,16 @@ def _attach(
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
+    _watch(replica, model, session)
     return replica
+
+
+def _watch(replica: Replica, model: nn.Module, session: Session) -> None:
+    """Those who look at every step: to order its messages better, to trace it."""
+    if session.trace is not None:
+        tracing.start(session.trace, replica, replica.driver, session.rank)
+    if replica.plan.schedule.is_measured and session.world > 1:
+        replica.pilot = Pilot(replica, model)
 
 
 def _warn_if_nothing_is_compressed(replica: Replica) -> None:

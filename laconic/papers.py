@@ -48,12 +48,16 @@ PAPERS: dict[str, str] = {
     "gan2022bagua": "Gan et al. BAGUA: Scaling up Distributed Learning with System Relaxations. VLDB 2022. "
     "arXiv:2107.01499",
     "golomb1966run": "Golomb. Run-Length Encodings. IEEE Transactions on Information Theory 1966",
+    "hashemi2019tictac": "Hashemi, Jyothi, Campbell. TicTac: Accelerating Distributed Deep Learning with "
+    "Communication Scheduling. MLSys 2019. arXiv:1803.03288",
     "horvath2022natural": "Horvath, Ho, Horvath, Sahu, Canini, Richtarik. Natural Compression for Distributed Deep "
     "Learning. MSML 2022. arXiv:1905.10988",
     "huffman1952method": "Huffman. A Method for the Construction of Minimum-Redundancy Codes. Proceedings of the IRE "
     "1952",
     "ivkin2019communication": "Ivkin, Rothchild, Ullah, Braverman, Stoica, Arora. Communication-efficient Distributed "
     "SGD with Sketching. NeurIPS 2019. arXiv:1903.04488",
+    "jayarajan2019p3": "Jayarajan, Wei, Gibson, Fedorova, Pekhimenko. Priority-based Parameter Propagation for "
+    "Distributed DNN Training. MLSys 2019. arXiv:1905.03960",
     "jia2018highly": "Jia et al. Highly Scalable Deep Learning Training System with Mixed-Precision: Training "
     "ImageNet in Four Minutes. 2018. arXiv:1807.11205",
     "jiang2018sketchml": "Jiang, Fu, Yang, Cui. SketchML: Accelerating Distributed Machine Learning with Data "
@@ -89,6 +93,8 @@ PAPERS: dict[str, str] = {
     "Optimization Is Not Needed. UAI 2020. arXiv:1901.09437",
     "patarasuk2009bandwidth": "Patarasuk, Yuan. Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations. "
     "JPDC 2009",
+    "peng2019bytescheduler": "Peng, Zhu, Chen, Bao, Yi, Lan, Wu, Guo. A Generic Communication Scheduler for "
+    "Distributed DNN Training Acceleration. SOSP 2019",
     "peng2024demo": "Peng, Quesnelle, Kingma. DeMo: Decoupled Momentum Optimization. 2024. arXiv:2411.19870",
     "ramezani2021nuqsgd": "Ramezani-Kebrya, Faghri, Markov, Aksenov, Alistarh, Roy. NUQSGD: Provably "
     "Communication-Efficient Data-Parallel SGD via Nonuniform Quantization. JMLR 2021. arXiv:1908.06077",
@@ -110,6 +116,8 @@ PAPERS: dict[str, str] = {
     "Data-Parallel Distributed Training of Speech DNNs. Interspeech 2014",
     "shi2019distributed": "Shi, Wang, Zhao, Tang, Wang, Huang, Chu. A Distributed Synchronous SGD Algorithm with "
     "Global Top-k Sparsification for Low Bandwidth Networks. ICDCS 2019. arXiv:1901.04359",
+    "shi2019mgwfbp": "Shi, Chu, Li. MG-WFBP: Efficient Data Communication for Distributed Synchronous SGD Algorithms. "
+    "INFOCOM 2019. arXiv:1811.11141",
     "shi2019understanding": "Shi, Chu, Cheung, See. Understanding Top-k Sparsification in Distributed Deep Learning. "
     "2019. arXiv:1911.08772",
     "shi2020layer": "Shi, Tang, Wang, Zhao, Chu. Layer-wise Adaptive Gradient Sparsification for Distributed Deep "
@@ -168,6 +176,8 @@ PAPERS: dict[str, str] = {
     "2019. arXiv:1805.10111",
     "zhang2017poseidon": "Zhang et al. Poseidon: An Efficient Communication Architecture for Distributed Deep "
     "Learning on GPU Clusters. USENIX ATC 2017. arXiv:1706.03292",
+    "zhang2023dear": "Zhang, Shi, Chu, Wang, Li, Liu. DeAR: Accelerating Distributed Deep Learning with Fine-Grained "
+    "All-Reduce Pipelining. ICDCS 2023. arXiv:2302.12445",
     "zhao2019global": "Zhao, Xie, Gao, Li. Global Momentum Compression for Sparse Communication in Distributed "
     "Learning. 2019. arXiv:1905.12948",
     "zheng2019communication": "Zheng, Huang, Kwok. Communication-Efficient Distributed Blockwise Momentum SGD with "

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
-from laconic import baseline
+from laconic import baseline, presets
 from laconic import coding as packed
 from laconic import compress as what
 from laconic import schedule as order
@@ -51,6 +51,26 @@ class Plan:
             raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
         if isinstance(self.topology, Gossip):
             self._check_gossip(self.topology)
+        self._check_schedule()
+
+    def _check_schedule(self) -> None:
+        schedule, subject = self.schedule, self.subject
+        if schedule.is_measured and subject is not Subject.GRADIENT:
+            raise PlanError(
+                f"Plan: {schedule} is about gradients that are exchanged while backward makes more, but here the "
+                f"{subject.value} is talked about after the step. Use fused, or bsp and allreduce."
+            )
+        if schedule.chunk_bytes is not None and subject is Subject.MODEL:
+            raise PlanError(f"Plan: {self.topology} mixes whole models, so {schedule} would cut nothing. Use fused.")
+        if schedule.halves and not isinstance(self.topology, AllReduce):
+            raise PlanError(
+                f"Plan: {schedule} is an all-reduce in two halves, which {self.topology} is not. Use priority."
+            )
+        if schedule.recuts and self.compress.owns_momentum:
+            raise PlanError(
+                f"Plan: {schedule} merges gradients anew after a few steps, but {self.compress} has gathered momentum "
+                f"by then. Use fused."
+            )
 
     def _check_gossip(self, gossip: Gossip) -> None:
         letters.check(self.compress, gossip.by)
@@ -76,6 +96,7 @@ class Plan:
     def parse(cls, text: str) -> Plan:
         if isinstance(text, str) and not text.strip():
             raise PlanError("Plan: the text is empty. Write for example 'ef(topk(0.01))' or 'none'.")
+        text = presets.expand(text) if isinstance(text, str) else text
         slots: dict[str, Component] = {}
         for node in grammar.parse(text):
             part = _build(node, text)

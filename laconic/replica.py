@@ -11,31 +11,37 @@ Read it from top to bottom. Hooks are attached in place, so the training loop an
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from laconic.buckets import Bucket, cut
+from laconic.buckets import Bucket, Unit, by_bucket, cut, joined, units
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
-from laconic.compress.identity import add_up, average
+from laconic.compress.identity import add_up, add_up_in_halves, average
 from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
-from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.core.exchange import Exchange, Exchanged, Seat, Turn
 from laconic.core.state import holds
 from laconic.drive.base import Driver, Place
+from laconic.drive.lanes import Lanes
 from laconic.gossiping import Gossiping, agree, consensus_distance, mix, stop
 from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
 from laconic.plan import Plan
 from laconic.stats import Stats
 from laconic.sync import Subject
+from laconic.trace.spans import Spans
+
+if TYPE_CHECKING:
+    from laconic.crossing import Crossing
+    from laconic.pilot import Pilot
 
 
 @dataclass(frozen=True)
@@ -64,36 +70,65 @@ class Replica:
         self.plan = plan
         self.inventory, self.optimizer = inventory, optimizer
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
-        groups = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
-        self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world, groups)
+        self.groups = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
         self.subject = plan.subject
+        self.spans: Spans | None = None  # where to note what was done when
+        self.crossing: Crossing | None = None  # where steps are taken bucket by bucket, during the next forward pass
+        self.pilot: Pilot | None = None  # measures steps and changes the order of messages accordingly
+        self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world, self.groups)
+        self.units = units(self.buckets, plan.schedule.chunk_bytes)
+        self._pieces = by_bucket(self.units)
         self.gossiping = Gossiping(plan, seat) if self.subject is Subject.MODEL else None
         if self.gossiping is not None:
             self.state = self.gossiping.fresh(self.buckets)
         else:
-            self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
+            self.state = [self._fresh(b) for b in self.buckets]
         self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
         self.steps = self.turns = self.since = self.skipped = self.dense_bytes = 0
         self._quiet = False  # inside no_sync()
         self._passing = False  # inside a backward pass that will be exchanged
         self._exchanged = False  # the gradients in .grad are already means
         self._in_closure = False  # inside optimizer.step(closure)
-        self._next = 0  # the bucket to launch next
+        self._next = 0  # the unit to launch next
         self._means: list[Tensor] = []
-        self._bad: list[list[bool]] = []  # this pass's non-finite parameters, by bucket
+        self._flats: dict[int, Tensor] = {}  # what this pass exchanges, by bucket
+        self._bad: dict[int, list[bool]] = {}  # this pass's non-finite parameters, by bucket
         self._objection: str | None = None
         self._warned = False
+        self.decisions: list[str] = []  # what was measured and chose while training
+        self._idle_since = self._step_since = 0.0  # by the tracing clock
         self.reduced_by = ""  # which all-reduce algorithm, in words; set by distribute()
         self._loaded = False  # a checkpoint, since the last step
         self._hooks: list[Any] = [
             optimizer.register_step_pre_hook(self._before_step),
             optimizer.register_step_post_hook(self._after_step),
         ]
+        self._gradient_hooks: list[Any] = []
+        self._listen()
+
+    def _listen(self) -> None:
         if self.subject is Subject.GRADIENT:
             for b, bucket in enumerate(self.buckets):
                 for i, p in enumerate(bucket.params):
                     hook = GradientHook(self._ready, b, i)
-                    self._hooks.append(p.register_post_accumulate_grad_hook(hook))
+                    self._gradient_hooks.append(p.register_post_accumulate_grad_hook(hook))
+
+    def recut(self, buckets: list[Bucket], chunk_bytes: int | None) -> None:
+        """Other buckets from here on, on all ranks alike, between two steps. What old ones remembered is forgotten."""
+        assert not self._passing, "inside a backward pass"
+        assert self.subject is Subject.GRADIENT, "only gradients are merged anew"
+        for hook in self._gradient_hooks:
+            hook.remove()
+        self._gradient_hooks = []
+        self.buckets, self.units = buckets, units(buckets, chunk_bytes)
+        self._pieces = by_bucket(self.units)
+        self.state = [self._fresh(b) for b in self.buckets]
+        self._listen()
+
+    def _fresh(self, bucket: Bucket) -> Any:
+        """A bucket's state before its first exchange, a tuple of its chunks' where it is cut."""
+        states = [bucket.compress.init(u.spec, self._seat(bucket)) for u in self._pieces[bucket.spec.id]]
+        return tuple(states) if len(states) > 1 else states[0]
 
     # ------------------------------------------------------------- during backward
 
@@ -111,12 +146,21 @@ class Replica:
                 f"failed midway. Use checkpoint(use_reentrant=False); after a failed pass, close() this replica and "
                 f"distribute again on all ranks."
             )
+        if self.crossing is not None:
+            self.crossing.check_fresh(bucket.spec.names[i])
+        if self.pilot is not None:
+            self.pilot.ready(bucket.spec.names[i])
+        if self.spans is not None:
+            now = self.spans.now()
+            self.spans.add("ready", now, now, self.turns, b)
         bucket.take(i)
         if self.plan.schedule.overlaps:
-            while self._next < len(self.buckets) and not self.buckets[self._next].waiting:
-                self._launch(self.buckets[self._next])
+            while self._next < len(self.units) and not self.buckets[self.units[self._next].bucket].waiting:
+                self._launch(self.units[self._next])
 
     def _begin(self) -> None:
+        if self.crossing is not None:
+            self.crossing.begin_backward()
         if self._exchanged and self._objection is None:
             self._warn_once(
                 "A second backward pass before optimizer.step(): gradients are exchanged again. Wrap passes whose "
@@ -126,69 +170,123 @@ class Replica:
         self._passing = True
         torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # noqa: SLF001  (as DDP)
 
-    def _launch(self, bucket: Bucket) -> None:
-        """Start the exchange of one bucket; strictly in bucket order, the same on every rank."""
+    def _launch(self, unit: Unit) -> None:
+        """Start the exchange of a bucket or a chunk; strictly in the order of `units`, the same on every rank."""
         if self._next == 0:
             self._launch_statistics()
-        self._start(bucket, *bucket.gradients())
+        bucket = self.buckets[unit.bucket]
+        if unit.bucket not in self._flats:
+            self._hold(bucket, *bucket.gradients())
+        self._start(unit, bucket)
 
-    def _start(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
-        self._bad.append(bad)
+    def _hold(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
+        self._flats[bucket.spec.id], self._bad[bucket.spec.id] = flat, bad
         if any(bad):
             flat.zero_()  # takes part in the collective; the vote will undo the step
-        number = bucket.spec.id
+
+    def _start(self, unit: Unit, bucket: Bucket) -> None:
+        halves = self.crossing is not None and self.crossing.halves
+        x = self._flats[unit.bucket][unit.start : unit.stop]
         if bucket.plain:
-            program = add_up(flat)
+            program = add_up_in_halves(x) if halves else add_up(x)
         else:
             turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
-            program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
-        self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
-        self._next = number + 1
+            old = self.state[unit.bucket] if unit.chunk < 0 else self.state[unit.bucket][unit.chunk]
+            program = bucket.compress.exchange(x, old, unit.spec, turn)
+        launch = self.driver.launch_half if halves and isinstance(self.driver, Lanes) else self.driver.launch
+        launch(self.place(unit), program)
+        self._next += 1
+
+    def place(self, unit: Unit) -> Place:
+        return Place(self.turns, unit.bucket, unit.spec.names[0], unit.chunk, unit.spec.id)
 
     def _launch_statistics(self) -> None:
         """Running means and variances of norm layers are averaged beside the gradients."""
         flat = flatten(self.inventory.statistics(), torch.empty(0))  # cat promotes mixed types
         if flat.numel():
-            self.driver.launch(Place(self.turns, len(self.buckets), "running statistics"), average(flat))
+            self.driver.launch(Place(self.turns, len(self.units), "running statistics"), average(flat))
 
     # ------------------------------------------------------------- end of backward
 
     def _end_of_backward(self) -> None:
-        for bucket in self.buckets[self._next :]:  # unused parameters, or a schedule that waited
-            self._launch(bucket)
-        verdict = self._finish([b.used() for b in self.buckets])
+        if self.spans is not None:
+            self.spans.add("compute", self._idle_since, self.spans.now(), self.turns)
+        if self.crossing is not None and not self._passing:
+            self.crossing.begin_backward()  # of a step without one
+        for unit in self.units[self._next :]:  # unused parameters, or a schedule that waited
+            self._launch(unit)
+        if self.crossing is not None and self.crossing.on:
+            self.crossing.depart()
+            self._passing, self._exchanged = False, True
+            return
+        with self.span("wait"):
+            verdict = self._finish([b.used() for b in self.buckets])
         self._passing, self._exchanged = False, True
+        with self.span("apply"):
+            self._write(verdict)
+        if self.pilot is not None:
+            self.pilot.written()
+
+    def _write(self, verdict: Verdict) -> None:
         if verdict.culprit is None:
             for bucket, mean, used in zip(self.buckets, self._means, self._by_bucket(verdict.used), strict=True):
                 bucket.write_gradients(mean, used, keep=holds(self.state[bucket.spec.id], mean))
             self._means = []
         else:
-            for bucket, bad in zip(self.buckets, self._by_bucket(verdict.bad), strict=True):
-                bucket.poison(bad)
+            self.poison(verdict)
             if self._in_closure:
                 self._refuse_step()
 
+    def poison(self, verdict: Verdict) -> None:
+        for bucket, bad in zip(self.buckets, self._by_bucket(verdict.bad), strict=True):
+            bucket.poison(bad)
+
     def _finish(self, used: list[list[bool]]) -> Verdict:
         """Complete what was launched; commit the new states unless a rank objects."""
-        number = len(self.buckets) + 1
-        votes = census(list(chain(*used)), list(chain(*self._bad)), self.seat.device)
-        self.driver.launch(Place(self.turns, number, "vote"), votes)
+        self.driver.launch(Place(self.turns, len(self.units) + 1, "vote"), self.ballot(used))
         *outs, vote = self.driver.finish()
         verdict: Verdict = vote.state
         if self.inventory.norms:
             self._statistics = outs.pop(0).mean
-        verdict = self._check_means(verdict, outs)
+        whole = self._whole(outs)
+        verdict = self._check_means(verdict, whole)
         if verdict.culprit is None:
-            self.state = [out.state for out in outs]
-            self._means = [out.mean for out in outs]
-            self._objection = None
-        else:
-            self._objection = self._sentence(*verdict.culprit)
+            self.state = [out.state for out in whole]
+            self._means = [out.mean for out in whole]
+        self.take_verdict(verdict)
+        self.rearm()
+        return verdict
+
+    def take_verdict(self, verdict: Verdict) -> None:
+        self._objection = None if verdict.culprit is None else self._sentence(*verdict.culprit)
+
+    def flats(self) -> dict[int, Tensor]:
+        """What this pass exchanges, by bucket."""
+        return self._flats
+
+    def used(self, verdict: Verdict) -> list[tuple[bool, ...]]:
+        """Which parameters had a gradient anywhere, by bucket."""
+        return list(self._by_bucket(verdict.used))
+
+    def take_statistics(self, mean: Tensor) -> None:
+        self._statistics = mean
+
+    def ballot(self, used: list[list[bool]]) -> Exchange:
+        bad = [self._bad[b.spec.id] for b in self.buckets]
+        return census(list(chain(*used)), list(chain(*bad)), self.seat.device)
+
+    def _whole(self, outs: Sequence[Exchanged]) -> list[Exchanged]:
+        """Buckets, from what units brought in launch order."""
+        brought = dict(zip((u.spec.id for u in self.units), outs, strict=True))
+        pieces = ((b.spec.id, self._pieces[b.spec.id]) for b in self.buckets)
+        return [joined([brought[u.spec.id] for u in mine], self._flats[b]) for b, mine in pieces]
+
+    def rearm(self) -> None:
+        """Ready for the next pass."""
         self.turns += 1
-        self._next, self._bad = 0, []
+        self._next, self._bad, self._flats = 0, {}, {}
         for bucket in self.buckets:
             bucket.rearm()
-        return verdict
 
     def _check_means(self, verdict: Verdict, outs: list[Exchanged]) -> Verdict:
         """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
@@ -228,17 +326,23 @@ class Replica:
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self.inventory.check(optimizer)
         closure = any(args[1:]) or bool(kwargs.get("closure"))  # args[0] is the optimizer itself
+        if self.pilot is not None:
+            self.pilot.before_step(closure=closure)
         if self.subject is Subject.GRADIENT:
             untouched = all(p.grad is None for p in self.inventory.trained.values())
             if not closure and (untouched or not self._exchanged):
                 self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part
             self._in_closure = closure
+            if self.crossing is not None and self.crossing.pending:
+                self.crossing.before_step(closure=closure)
         elif self.subject is not Subject.NOTHING:
             self._check_alone()
         if self._objection is not None and getattr(optimizer, "found_inf", None) is None:
             self._refuse_step()  # a fused optimizer under GradScaler skips the step by itself
         elif self.subject is Subject.GRADIENT and not closure:
             self._write_statistics()
+        if self.spans is not None:
+            self._step_since = self.spans.now()
 
     def _refuse_step(self) -> None:
         sentence, self._objection, self._exchanged = self._objection, None, False
@@ -265,6 +369,22 @@ class Replica:
             self._average_models()
         elif self.subject is Subject.GRADIENT:
             self.since = 0
+        if self.crossing is not None:
+            self.crossing.after_step()
+        if self.spans is not None:
+            self._idle_since = self.spans.now()
+            self.spans.add("optimizer", self._step_since, self._idle_since, self.turns - 1)
+        if self.pilot is not None:
+            self.pilot.after_step()
+
+    @contextmanager
+    def span(self, name: str, bucket: int = -1) -> Iterator[None]:
+        """On the training thread."""
+        if self.spans is None:
+            yield
+        else:
+            with self.spans.span(name, self.turns, bucket):
+                yield
 
     # ------------------------------------------------------------- local SGD
 
@@ -278,10 +398,11 @@ class Replica:
 
     def _average_models(self) -> None:
         for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
-            if bucket.spec.id == 0:
-                self._launch_statistics()
             way = (anchor - bucket.values()).mul_(bucket.weight)
-            self._start(bucket, way, bucket.bad(way))
+            self._hold(bucket, way, bucket.bad(way))
+        self._launch_statistics()
+        for unit in self.units:
+            self._start(unit, self.buckets[unit.bucket])
         verdict = self._finish([[True] * len(b.params) for b in self.buckets])
         if verdict.culprit is not None:
             sentence, self._objection = self._objection, None
@@ -315,6 +436,8 @@ class Replica:
         """Finish what is under way; afterwards replicas are equal (under gossip: mixed). Call it on all ranks alike."""
         if self._passing:
             raise UsageError("replica.flush() was called inside a backward pass.")
+        if self.crossing is not None:
+            self.crossing.flush()
         if self.gossiping is not None and self.since:
             mix(self, self.gossiping)
         elif self.subject is Subject.DELTA and self.since:
@@ -344,11 +467,18 @@ class Replica:
 
     def state_dict(self) -> dict[str, Any]:
         """This rank's own state: save it on every rank, beside the model and the optimizer."""
+        if self.crossing is not None:
+            self.crossing.flush()
         return pack_state(self)
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
+        if self.crossing is not None:
+            self.crossing.flush()
         unpack_state(self, saved)
         self._loaded = True
+
+    def watched_by(self, spans: Spans) -> None:
+        self.spans, self._idle_since = spans, spans.now()
 
     def keep(self, hook: Any) -> None:
         """Somebody else's hook that ends with this replica: `close` removes it."""
@@ -356,9 +486,13 @@ class Replica:
 
     def close(self) -> None:
         """Detach: the model trains alone from here on."""
-        for hook in self._hooks:
+        if self.pilot is not None:
+            self.pilot.close()
+        if self.crossing is not None:
+            self.crossing.close()
+        for hook in (*self._hooks, *self._gradient_hooks):
             hook.remove()
-        self._hooks = []
+        self._hooks, self._gradient_hooks = [], []
         if self.gossiping is not None:
             self.gossiping.close()
         memory.release()

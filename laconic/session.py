@@ -6,6 +6,7 @@ Besides `cli/` this is the only file that reads the environment:
     LACONIC_SERVERS, LACONIC_KEY, LACONIC_KEY_FILE,          where parameter servers listen, the job's key, or that
     LACONIC_INSECURE, LACONIC_HOST                           none is wanted; where to listen (docs/servers.md)
     LACONIC_INTERFACE                                        set in a lab: whose transmit counter to read
+    LACONIC_TRACE                                            set by `laconic run --trace`: the trace to be written
     LACONIC_JOURNAL, LACONIC_STEPS                           set by `laconic compare`: a folder for rank{r}.json, and
                                                              after how many steps to end a script
 """
@@ -55,6 +56,7 @@ class Session:
     insecure: bool = False
     host: str | None = None  # where a server beside this rank shall listen
     master: str = "127.0.0.1"
+    trace: Path | None = None
 
     @property
     def address(self) -> str:
@@ -116,6 +118,7 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
         insecure=env.get("LACONIC_INSECURE", "") not in ("", "0"),
         host=env.get("LACONIC_HOST") or None,
         master="127.0.0.1" if _is_local(env) else env.get("MASTER_ADDR", "127.0.0.1"),
+        trace=Path(env["LACONIC_TRACE"]) if env.get("LACONIC_TRACE") else None,
     )
     folder, steps = env.get("LACONIC_JOURNAL"), _number(env, "LACONIC_STEPS", 0)
     where = Path(folder) if folder else None

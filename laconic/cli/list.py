@@ -6,8 +6,12 @@ import argparse
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 from laconic.catalogue import Entry, catalogue
+from laconic.core.errors import PlanError
+from laconic.plan import Plan
+from laconic.presets import GROUPS, PRESETS, Preset
 
 WIDTH = 100
 NO_BREAK = "\u00a0"  # textwrap breaks lines only at plain spaces
@@ -26,7 +30,11 @@ def main(argv: Sequence[str]) -> int:
     """Print the catalogue as a table or as JSON."""
     parser = argparse.ArgumentParser(prog="laconic list", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON array instead of a table")
+    parser.add_argument("--presets", action="store_true", help="whole systems and methods, for --plan preset:NAME")
     args = parser.parse_args(argv)
+    if args.presets:
+        print(presets_as_json() if args.json else presets_as_table())
+        return 0
     entries = catalogue()
     print(as_json(entries) if args.json else as_table(entries))
     return 0
@@ -46,6 +54,36 @@ def as_json(entries: Iterable[Entry]) -> str:
         for entry in entries
     ]
     return json.dumps(rows, indent=2, default=str, ensure_ascii=False)
+
+
+def presets_as_json() -> str:
+    """An array of objects with the keys name, plan, follows, differs, missing."""
+    rows = [{"name": n, **asdict(p), "missing": missing(p)} for n, p in PRESETS.items()]
+    return json.dumps(rows, indent=2, ensure_ascii=False)
+
+
+def presets_as_table() -> str:
+    """A name and its plan a line, below whom it follows; groups of them last."""
+    indent = " " * 22
+    lines = []
+    for name, preset in PRESETS.items():
+        problem = missing(preset)
+        words = [preset.follows, preset.differs and f"differs: {preset.differs}", problem and f"not yet: {problem}"]
+        lines.append(f"  {name:18}  {preset.plan}")
+        lines += textwrap.wrap("; ".join(filter(None, words)), WIDTH, initial_indent=indent, subsequent_indent=indent)
+    for name, members in GROUPS.items():
+        head = f"  {name:18}  all of "
+        lines += textwrap.wrap(head + ", ".join(members), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def missing(preset: Preset) -> str:
+    """Why this version cannot run it; empty if it can."""
+    try:
+        Plan.parse(preset.plan)
+    except PlanError as error:
+        return str(error).splitlines()[0]
+    return ""
 
 
 def as_table(entries: Iterable[Entry]) -> str:

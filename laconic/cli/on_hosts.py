@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from laconic.cli.lab_options import lab_spec, sites
 from laconic.cli.servers import server_processes
 from laconic.cli.signals import ending_on_signals
+from laconic.cli.traced import traced
 from laconic.lab.enter import enter, inside
 from laconic.launch.job import Job, Script
 
@@ -22,6 +23,7 @@ def on_hosts(args: argparse.Namespace, env: Mapping[str, str], argv: Sequence[st
     per_site = int(args.nproc_per_node)
     with (
         ending_on_signals(),
+        traced(args.trace),
         sites(args) as places,
         server_processes(args.servers or 0, env, places) as where,
         Job(script, places, per_site=per_site, env={**env, **(where if args.servers else {})}) as job,

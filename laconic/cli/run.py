@@ -1,4 +1,4 @@
-"""`laconic run`: torchrun, plus --plan, --timeout and --debug, or emulated hosts with --hosts and --rate.
+"""`laconic run`: torchrun, plus --plan, --timeout, --debug and --trace, or emulated hosts with --hosts and --rate.
 
 The parser is torchrun's own, so every torchrun option works, also on several machines. A plan is
 read before any process starts: a typo costs a second, not a rendezvous.
@@ -24,12 +24,13 @@ from laconic.cli.lab_options import OPTIONS, add_lab_options, lab_spec
 from laconic.cli.machine import cores
 from laconic.cli.on_hosts import on_hosts
 from laconic.cli.servers import check_count, job_key, server_processes
+from laconic.cli.traced import traced
 from laconic.core.errors import UsageError
 from laconic.plan import check_text
 from laconic.session import DEFAULT_TIMEOUT_S
 
 KNOWN_WITH_HOSTS = {
-    *("plan", "timeout", "debug", "nproc_per_node", "module", "training_script", "training_script_args"),
+    *("plan", "timeout", "debug", "trace", "nproc_per_node", "module", "training_script", "training_script_args"),
     *("hosts", "no_lab", *OPTIONS, "servers", "key", "insecure"),
 }
 
@@ -41,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     if args.hosts is not None:
         return on_hosts(args, new, argv)
     os.environ.update(new)
-    with server_processes(args.servers or 0, new) as where:
+    with traced(args.trace), server_processes(args.servers or 0, new) as where:
         os.environ.update(where if args.servers else {})
         return _torchrun(args)
 
@@ -73,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say")
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)")
     own.add_argument("--debug", action="store_true", help="cross-check what ranks send")
+    own.add_argument("--trace", type=Path, metavar="OUT", help="write what every rank did when, for ui.perfetto.dev")
     own.add_argument("--servers", type=int, metavar="N", help="parameter server processes on this machine")
     own.add_argument("--key", type=Path, metavar="FILE", help="the job's key, over several machines (laconic keygen)")
     own.add_argument("--insecure", action="store_true", help="no key: parameter servers talk in plain text")
@@ -123,6 +125,8 @@ def environment(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, s
         new |= job_key(args.key, env, insecure=args.insecure)
     if args.debug:
         new["LACONIC_DEBUG"] = "1"
+    if args.trace is not None:
+        new["LACONIC_TRACE"] = str(args.trace.absolute())
     if "OMP_NUM_THREADS" not in env:
         ranks = int(args.nproc_per_node) * (args.hosts or 1)
         new["OMP_NUM_THREADS"] = str(max(1, cores() // ranks))

@@ -9,6 +9,7 @@ from enum import Enum
 from laconic import baseline
 from laconic.core.errors import UsageError
 from laconic.plan import Plan, check_text
+from laconic.presets import expand_all
 from laconic.sync import Subject
 
 DDP = "ddp"
@@ -34,7 +35,7 @@ class Row:
 
 def choose(plans: Iterable[str], baselines: Iterable[str] = BASELINES) -> tuple[Row, ...]:
     """Baselines first (DDP before all), then plans, the floor last; a plan that is named twice runs once."""
-    texts = (DDP, *baselines, *plans, FLOOR)
+    texts = (DDP, *baselines, *expand_all(list(plans)), FLOOR)
     rows: dict[str, Row] = {}
     for text in texts:
         row = read(text)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, Traits
 from laconic.core.bucket import BucketSpec
-from laconic.core.exchange import Exchanged, Mean, Sum, Turn
+from laconic.core.exchange import Collect, Exchanged, Mean, Scatter, Sum, Turn
 
 
 @dataclass(frozen=True)
@@ -40,4 +40,10 @@ async def average(x: Tensor) -> Exchanged:
 async def add_up(share: Tensor) -> Exchanged:
     """The same for a caller that has divided already, and gives its share away."""
     mean = await Sum(share)
+    return Exchanged(mean, mean, ())
+
+
+async def add_up_in_halves(share: Tensor) -> Exchanged:
+    """The same in two rounds that may stand far apart: everyone adds up a share, then shares are collected."""
+    mean = await Collect(await Scatter(share))
     return Exchanged(mean, mean, ())

@@ -74,6 +74,31 @@ class Max:
 
 
 @dataclass(frozen=True, eq=False)
+class Scatter:
+    """Add this, elementwise, over everyone, and leave each a share of the sum: half of `Sum`, in place.
+
+    Only my share holds sums afterwards; `Collect` of the same tensor is the other half.
+    """
+
+    tensor: Tensor
+
+    def __await__(self) -> Generator[Request, Any, Tensor]:
+        answer: Tensor = yield self
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Collect:
+    """Everyone's share of what was scattered, in place."""
+
+    tensor: Tensor
+
+    def __await__(self) -> Generator[Request, Any, Tensor]:
+        answer: Tensor = yield self
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
 class Gather:
     """Give me everyone's message, mine included, in rank order.
 
@@ -188,7 +213,7 @@ class Together:
         return answer
 
 
-Request = Mean | Sum | Max | Gather | Deal | Swap | Post | Serve | Together
+Request = Mean | Sum | Max | Scatter | Collect | Gather | Deal | Swap | Post | Serve | Together
 
 
 async def gather_ragged(message: Tensor, most: int) -> list[Tensor]:

@@ -10,14 +10,25 @@ from laconic.core.exchange import Exchange, Exchanged
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a run something is waited for; printed when it does not come."""
+    """Where in a run something is waited for; printed when it does not come.
+
+    `unit`: its number among all that is exchanged in a step, where buckets are cut into chunks.
+    """
 
     step: int
     bucket: int
     what: str = ""
+    chunk: int = -1
+    unit: int = -1
+
+    @property
+    def number(self) -> int:
+        return self.bucket if self.unit < 0 else self.unit
 
     def __str__(self) -> str:
-        return f"step {self.step}, bucket {self.bucket}" + (f" ({self.what})" if self.what else "")
+        words = [self.what] if self.what else []
+        words += [f"chunk {self.chunk}"] if self.chunk >= 0 else []
+        return f"step {self.step}, bucket {self.bucket}" + (f" ({', '.join(words)})" if words else "")
 
 
 class Driver(Protocol):

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from laconic.core.exchange import (
+    Collect,
     Deal,
     Exchange,
     Exchanged,
@@ -22,6 +23,7 @@ from laconic.core.exchange import (
     Mean,
     Post,
     Request,
+    Scatter,
     Serve,
     Sum,
     Swap,
@@ -30,6 +32,7 @@ from laconic.core.exchange import (
 from laconic.drive.lockstep_hops import all_reduce_in_step
 from laconic.drive.shelf import Shelf
 from laconic.net.link import Link
+from laconic.topology.programs import HALVES_BY, all_gather, reduce_scatter
 from laconic.topology.programs.hop import Program
 
 ReduceBy = Callable[[int, int, int], Program | None]  # rank, world, numel
@@ -76,6 +79,11 @@ def answer_all(
     match asks[0]:
         case Mean() | Sum() | Max():
             return _reduced(asks, links, reduce_by)
+        case Scatter() | Collect():
+            half = reduce_scatter if isinstance(asks[0], Scatter) else all_gather
+            hops = [half(HALVES_BY, rank, n, a.tensor.numel()) for rank, a in enumerate(asks)]
+            all_reduce_in_step(hops, [a.tensor for a in asks], torch.add, links)
+            return [a.tensor for a in asks]
         case Gather():
             length = max(a.message.numel() for a in asks)
             for link in links:

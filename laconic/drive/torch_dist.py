@@ -23,15 +23,31 @@ from torch import Tensor
 
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import LaconicError, MismatchError, PeerError
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Post, Sum, Swap, Together
+from laconic.core.exchange import (
+    Collect,
+    Deal,
+    Exchange,
+    Exchanged,
+    Gather,
+    Max,
+    Mean,
+    Post,
+    Scatter,
+    Sum,
+    Swap,
+    Together,
+)
 from laconic.drive.base import Place
 from laconic.drive.hops import Crew, run_in_order, run_tagged, tags, wait_all
 from laconic.drive.roster import Roster
 from laconic.net.link import Link
+from laconic.topology import programs
+from laconic.topology.programs import HALVES_BY
 from laconic.topology.programs.hop import Program
+from laconic.trace.spans import Spans
 
 _LOOK_UP = timedelta(seconds=1)
-_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together, Post)
+_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together, Post, Scatter, Collect)
 
 
 class GivenUpError(Exception):
@@ -48,6 +64,7 @@ class _Flight:
     answer: Callable[[], Any]
     tags: Iterator[int]  # for hop programs, one a sum
     round: int = 0
+    issued: float = 0.0  # when, by the tracing clock
 
 
 class TorchDist:
@@ -67,6 +84,7 @@ class TorchDist:
         self.crew = Crew()
         self.blocks = "nccl" not in dist.get_backend(group)  # there waiting blocks a stream, not this thread
         self.given_up: Callable[[], bool] = lambda: False  # is waiting of no use any more?
+        self.spans: Spans | None = None  # where to note what was done when
         self._clock = clock or WallClock()
         self._line: deque[_Flight] = deque()
         self._done: dict[Place, Exchanged] = {}
@@ -75,7 +93,25 @@ class TorchDist:
     def launch(self, place: Place, program: Exchange) -> None:
         assert place not in self._order, f"{place} is under way already"
         self._order.append(place)
-        self._advance(_Flight(place, program, [], lambda: None, tags(place.step, place.bucket), -1))
+        self._advance(_Flight(place, program, [], lambda: None, tags(place.step, place.number), -1))
+
+    def first_round(self, place: Place, program: Exchange) -> None:
+        """Launch, and wait for the first answer; it is handed over by `rest`."""
+        self.launch(place, program)
+        if place not in self._done:
+            self._wait(self._line[-1])
+
+    def rest(self, place: Place) -> Exchanged:
+        """Go on with what waits after its first round."""
+        try:
+            while place not in self._done:
+                flight = next(f for f in self._line if f.place == place)
+                self._line.remove(flight)
+                self._wait(flight)
+                self._advance(flight)
+            return self._done.pop(place)
+        finally:
+            self._order.remove(place)
 
     def finish(self) -> list[Exchanged]:
         try:
@@ -95,23 +131,39 @@ class TorchDist:
 
     def _advance(self, flight: _Flight) -> None:
         """Hand over the answer; issue what is asked next, or keep the result."""
+        start = self._now()
         try:
             ask = flight.program.send(flight.answer())
         except StopIteration as stop:
             self._done[flight.place] = stop.value
+            self._mark("decode", flight, start)
             return
+        self._mark("encode", flight, start)
         flight.round += 1
         if self.debug:
             self._compare(flight, ask)
+        flight.issued = self._now()
         with self._named(flight.place):
             flight.works, flight.answer = self._issue(ask, flight.tags)
+        self._mark("launch", flight, flight.issued)
         self._line.append(flight)
+
+    def _now(self) -> float:
+        return 0.0 if self.spans is None else self.spans.now()
+
+    def _mark(self, name: str, flight: _Flight, start: float) -> None:
+        if self.spans is not None:
+            place = flight.place
+            self.spans.add(name, start, self.spans.now(), place.step, place.bucket, place.chunk)
 
     def _wait(self, flight: _Flight) -> None:
         start = self._clock.now()
         with self._named(flight.place):
             for work in flight.works:
                 self._listen(work) if self.blocks else work.wait()
+        if flight.works:
+            self._mark("wire", flight, flight.issued)
+            flight.works = []
         self.waited_s += self._clock.now() - start
 
     def _listen(self, work: Any) -> None:
@@ -135,7 +187,7 @@ class TorchDist:
 
     def _issue(self, ask: Any, tags: Iterator[int]) -> tuple[list[Any], Callable[[], Any]]:
         match ask:
-            case Mean() | Sum() | Max():
+            case Mean() | Sum() | Max() | Scatter() | Collect():
                 return self._reduce(ask, tags)
             case Gather(message=m, lengths=lengths):
                 return self._gather(m, lengths or (m.numel(),) * self.world)
@@ -151,10 +203,16 @@ class TorchDist:
             case other:
                 raise TypeError(f"{type(other).__name__} is not a request.")
 
-    def _reduce(self, ask: Mean | Sum | Max, tags: Iterator[int]) -> tuple[list[Any], Callable[[], Tensor]]:
+    def _reduce(
+        self, ask: Mean | Sum | Max | Scatter | Collect, tags: Iterator[int]
+    ) -> tuple[list[Any], Callable[[], Tensor]]:
         t = ask.tensor.contiguous()
         if t.numel() == 0:
             return [], lambda: t
+        if isinstance(ask, Scatter | Collect):
+            half = programs.reduce_scatter if isinstance(ask, Scatter) else programs.all_gather
+            hops = half(HALVES_BY, self.rank, self.world, t.numel())
+            return self._hop(hops, t, torch.add, next(tags)), lambda: t
         if isinstance(ask, Mean):
             t.mul_(1.0 / self.world)  # before the sum: half precision must not overflow on the way
         program = None if self.program is None else self.program(t.numel(), t.nbytes)
@@ -218,7 +276,7 @@ class TorchDist:
     def _compare(self, flight: _Flight, ask: Any) -> None:
         """Debug: everyone says what it is about to do; a difference is an error on every rank."""
         kind = _KINDS.index(type(ask))
-        words = [flight.place.step, flight.place.bucket, flight.round, kind, _nbytes(ask)]
+        words = [flight.place.step, flight.place.number, flight.round, kind, _nbytes(ask)]
         mine = torch.tensor(words, dtype=torch.int64)
         if self.group.name() == "nccl":
             mine = mine.cuda()
@@ -251,7 +309,7 @@ class _Named:
 
 def _nbytes(ask: Any) -> int:
     match ask:
-        case Mean(tensor=t) | Sum(tensor=t) | Max(tensor=t):
+        case Mean(tensor=t) | Sum(tensor=t) | Max(tensor=t) | Scatter(tensor=t) | Collect(tensor=t):
             return t.nbytes
         case Deal() | Post():
             return 0  # differ by rank

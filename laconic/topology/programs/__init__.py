@@ -44,6 +44,7 @@ _SHAPELESS = {
     "sra": direct.sra,
 }
 HALVES = (*GRIDS, "halving_doubling", "sra")  # those that are a reduce-scatter followed by an all-gather
+HALVES_BY = "sra"  # the halves that exchanges ask for alone: one latency each, whatever the world
 ANY = Shape()
 
 
@@ -150,6 +151,7 @@ __all__ = [
     "ANY",
     "CONCERNS",
     "HALVES",
+    "HALVES_BY",
     "NAMES",
     "Program",
     "Receive",

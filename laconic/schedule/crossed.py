@@ -1,0 +1,59 @@
+"""Crossing the boundary between steps: reduce-scatter during backward, all-gather before first use in the next forward.
+
+    backward   a full bucket is added up, each rank keeps a share of the sum
+    forward    shares are collected in the order of first use; a module waits only for the buckets it uses
+
+The bytes are those of an all-reduce, the time to hide them is backward plus forward. DeAR: Zhang, Shi, Chu, Li et al.,
+ICDCS 2023, arXiv:2302.12445. Differs: real torch optimizers bucket by bucket, with the hyper-parameters of the step
+they belong to; gates by observed first use; nothing is dropped at the end and evaluation never sees old weights
+(docs/order.md); on gloo the halves are hop programs of ours, because its own reduce-scatter moves an all-reduce's
+bytes. With a compressor the first round is made during backward, the rest before first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from laconic.core.units import parse_bytes
+from laconic.schedule.base import ON, AbstractSchedule, Item, check_switch, fill
+from laconic.schedule.priority import AUTO
+from laconic.schedule.profile import Profile
+
+_TRIED = ("1MiB", "4MiB", "25MiB", "100MiB")
+
+
+@dataclass(frozen=True)
+class Crossed(AbstractSchedule):
+    """Reduce-scatter while backward goes on, all-gather while the next forward pass does."""
+
+    bucket: str = "25MiB"
+    guard: str = ON
+
+    name: ClassVar[str] = "crossed"
+    paper: ClassVar[str] = "zhang2023dear"
+    overlaps: ClassVar[bool] = True
+    crosses: ClassVar[bool] = True
+    halves: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_switch(self.name, self.guard)
+        if self.bucket != AUTO:
+            parse_bytes(self.bucket)
+
+    @property
+    def guarded(self) -> bool:
+        return self.guard == ON
+
+    def cut(self, items: Sequence[Item]) -> list[list[int]]:
+        return fill(items, [parse_bytes(Crossed.bucket if self.bucket == AUTO else self.bucket)])
+
+    def urgency(self, items: Sequence[Item], profile: Profile) -> list[int]:
+        return list(profile.first_use)
+
+    def candidates(self) -> tuple[AbstractSchedule, ...]:
+        return tuple(replace(self, bucket=b) for b in _TRIED) if self.bucket == AUTO else ()
+
+    def traits(self) -> dict[str, object]:
+        return {"overlaps": "backward and the next forward pass", "buckets": self.bucket}

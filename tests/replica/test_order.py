@@ -1,0 +1,126 @@
+"""No schedule changes the result: parameters after 30 steps are those of fifo.
+
+bit for bit, world of two     every schedule: a sum of two does not depend on its order
+to 1e-6, world of three       where chunks or halves change the order in which three or more are added up
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+import laconic
+from laconic import probing
+from laconic.pilot import WARM, WATCH
+from tests.processes import results
+from tests.replica.loops import CLASSES, batches, flat
+
+STEPS = 30
+POLICIES = [  # with the guard off, so that what a policy proposes is what runs
+    "wfbp",
+    "fused(4KiB, first=1KiB)",
+    "fused(4KiB, chunk=1KiB)",
+    "planned(guard=off)",
+    "mgwfbp(guard=off)",
+    "priority(1KiB, credit=4KiB, guard=off)",
+    "priority(2KiB, credit=2KiB, guard=off)",
+    "tic(2KiB, guard=off)",
+    "tac(2KiB, guard=off)",
+    "crossed(2KiB, guard=off)",
+    "crossed",  # guarded: whatever the trial says, in the middle of the run
+]
+WIDER = [
+    "fused(4KiB, chunk=1KiB)",
+    "planned(guard=off)",
+    "priority(1KiB, credit=4KiB, guard=off)",
+    "crossed(2KiB, guard=off)",
+]
+
+
+class Tied(nn.Module):
+    """A language model in small: the embedding is the last weight too, and one layer is used without a call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(20, 16)
+        self.middle = nn.Sequential(nn.Linear(16, 48), nn.BatchNorm1d(48), nn.ReLU(), nn.Linear(48, 16))
+        self.unused_by_call = nn.Linear(16, 16)
+        self.head = nn.Linear(16, 20, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.middle(self.embed((x.abs() * 7).long() % 20).mean(1))
+        h = h + nn.functional.linear(h, self.unused_by_call.weight, self.unused_by_call.bias)
+        out: Tensor = self.head(h)[:, :CLASSES]
+        return out
+
+
+def _groups(model: nn.Module) -> list[dict[str, Any]]:
+    weights = [p for p in model.parameters() if p.dim() > 1]
+    rest = [p for p in model.parameters() if p.dim() <= 1]
+    return [{"params": weights, "weight_decay": 0.01}, {"params": rest, "lr": 0.02}]
+
+
+# Tied weights and two parameter groups in both; the second accumulates over two backward passes.
+CASES: dict[str, tuple[Callable[[nn.Module], torch.optim.Optimizer], int]] = {
+    "sgd with momentum": (lambda m: torch.optim.SGD(_groups(m), lr=0.1, momentum=0.9, nesterov=True), 1),
+    "adamw, accumulating": (lambda m: torch.optim.AdamW(_groups(m), lr=0.01), 2),
+}
+
+
+def _train(rank: int, case: str, plan: str, steps: int = STEPS) -> tuple[Tensor, laconic.Replica]:
+    optimize, micro = CASES[case]
+    torch.manual_seed(1 + rank)
+    model = Tied()
+    optimizer = optimize(model)
+    decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.97)  # moves on before a delayed step is taken
+    replica = laconic.distribute(model, optimizer, plan)
+    assert isinstance(replica, laconic.Replica)
+    data = batches(rank, steps * micro, size=8)
+    for step in range(steps):
+        for part in range(micro):
+            x, y = data[step * micro + part]
+            if part < micro - 1:
+                with replica.no_sync():
+                    cross_entropy(model(x), y).backward()
+            else:
+                cross_entropy(model(x), y).backward()
+        optimizer.step()
+        decay.step()
+        optimizer.zero_grad()
+        if step == STEPS // 2:
+            with torch.no_grad():
+                model(data[0][0])  # an evaluation in the middle of a run
+    model.state_dict()
+    out = flat(model)
+    replica.close()
+    return out, replica
+
+
+def _all_policies(rank: int, world: int) -> dict[tuple[str, str], tuple[float, bool, list[str]]]:
+    laconic.init(timeout_s=40)
+    probing.SIZES = (2**10, 2**13)  # small models need no curve of large messages
+    out = {}
+    for case in CASES if world == 2 else ["sgd with momentum"]:
+        reference, _ = _train(rank, case, "fifo")
+        for plan in POLICIES if world == 2 else WIDER:
+            got, replica = _train(rank, case, plan)
+            refused = any("not delayed" in d for d in replica.decisions)
+            out[case, plan] = float((got - reference).abs().max()), refused, replica.decisions
+    return out
+
+
+@pytest.mark.parametrize(("world", "tolerance"), [(2, 0.0), (3, 1e-6)])
+def test_no_schedule_changes_the_result(world: int, tolerance: float):
+    for found in results(world, _all_policies, timeout_s=170):
+        for (case, plan), (difference, refused, decisions) in found.items():
+            assert difference <= tolerance, (case, plan, difference)
+            assert not refused, (case, plan, decisions)
+            if "guard=off" in plan:
+                assert len(decisions) == 1, (case, plan, decisions)
+                assert f"from step {WARM + WATCH + 1} on {plan.split('(')[0]}" in decisions[0]

@@ -1,0 +1,151 @@
+"""What is worked out from measured steps is kept only if it is not slower; all ranks change at the same step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+import laconic
+from laconic import probing
+from laconic.buckets import Bucket
+from laconic.core.clock import ManualClock
+from laconic.core.errors import UsageError
+from laconic.pilot import RECHECK, WARM, WATCH, Pilot, Setting
+from laconic.replica import Replica
+from laconic.schedule.halving import ROUNDS, WINDOW
+from tests.processes import results
+from tests.replica.loops import batches, mlp, sgd
+
+TRIAL = 2 * ROUNDS * (WINDOW + 1)
+
+
+class Watched:
+    """A run whose clock we turn: `seconds(replica)` is what a step of its present setting takes."""
+
+    def __init__(self, plan: str, rank: int = 0) -> None:
+        self.model = mlp(rank, norm=False)
+        self.optimizer = sgd(self.model)
+        replica = laconic.distribute(self.model, self.optimizer, plan)
+        assert isinstance(replica, Replica)
+        self.replica, self.clock = replica, ManualClock()
+        if replica.pilot is not None:
+            replica.pilot.close()
+        self.replica.crossing = None
+        self.pilot = replica.pilot = Pilot(replica, self.model, self.clock)
+        self.data = batches(rank, 1, size=4)[0]
+
+    def run(self, steps: int, seconds: Any) -> None:
+        x, y = self.data
+        for _ in range(steps):
+            cross_entropy(self.model(x), y).backward()
+            self.clock.advance(seconds(self.replica))
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+
+def _names(buckets: list[Bucket]) -> list[tuple[str, ...]]:
+    return [b.spec.names for b in buckets]
+
+
+def test_a_plan_that_is_slower_is_not_kept():
+    run = Watched("planned")
+    before = _names(run.replica.buckets)
+    run.run(WARM + WATCH, lambda _: 1.0)
+    # Nothing takes time on this clock: each gradient alone and all in one end alike, and the plan is one bucket.
+    run.pilot.settings[1] = Setting("each alone", run.pilot.schedule, tuple((i,) for i in range(6)), crosses=False)
+    run.run(TRIAL, lambda r: 2.0 if len(r.buckets) == 6 else 1.0)
+    assert _names(run.replica.buckets) == before
+    assert "on as it was, after a trial (as it was: 1 s; each alone: 2 s a step)" in run.replica.decisions[0]
+
+
+def test_a_plan_that_is_faster_is_kept():
+    run = Watched("planned")
+    run.run(WARM + WATCH, lambda _: 1.0)
+    run.pilot.settings[1] = Setting("each alone", run.pilot.schedule, tuple((i,) for i in range(6)), crosses=False)
+    run.run(TRIAL, lambda r: 0.5 if len(r.buckets) == 6 else 1.0)
+    assert len(run.replica.buckets) == 6
+    assert "on each alone" in run.replica.decisions[0]
+    run.run(3, lambda _: 1.0)
+    assert len(run.replica.buckets) == 6
+
+
+def test_a_step_that_drifts_is_measured_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("laconic.pilot.RECHECK", 4)
+    run = Watched("planned(guard=off)")
+    run.run(WARM + WATCH + 4, lambda _: 1.0)
+    run.run(4, lambda _: 1.0)
+    assert len(run.replica.decisions) == 1
+    run.run(4, lambda _: 3.0)
+    assert "a step takes 3 s now, it was 1 s" in run.replica.decisions[1]
+    run.run(WARM + WATCH, lambda _: 3.0)
+    assert "from step" in run.replica.decisions[2]
+    assert RECHECK > 100
+
+
+def test_what_remembers_by_bucket_travels_dense_until_it_is_cut():
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 3))
+    optimizer = sgd(model)
+    replica = laconic.distribute(model, optimizer, "ef(topk(0.5)) / planned")
+    assert isinstance(replica, Replica)
+    replica.pilot = Pilot(replica, model, ManualClock())
+    assert all(b.plain for b in replica.buckets)
+    for _ in range(WARM + WATCH):
+        model(torch.randn(4, 64)).square().sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert not all(b.plain for b in replica.buckets)
+    assert "remembers by bucket" in replica.decisions[0]
+    saved = replica.state_dict()
+    replica.close()
+    again = laconic.distribute(model, optimizer, "ef(topk(0.5)) / planned")
+    assert isinstance(again, Replica)
+    again.pilot = Pilot(again, model, ManualClock())
+    again.load_state_dict(saved)
+    assert _names(again.buckets) == [tuple(names) for names in saved["cut"]]
+    assert not all(b.plain for b in again.buckets)
+
+
+def _tuned(rank: int, world: int) -> tuple[list[str], int, list[int], bool]:
+    laconic.init(timeout_s=30)
+    probing.SIZES = (2**10, 2**13)
+    run = Watched("priority(auto, credit=auto)", rank)
+    run.run(WARM + WATCH, lambda _: 1.0)
+    wanted = 16 << 20
+
+    def seconds(replica: Replica) -> float:
+        in_use = replica.pilot.in_use if replica.pilot is not None else None
+        if in_use is None or not in_use.crosses:
+            return 4.0
+        return 1.0 if in_use.schedule.chunk_bytes == wanted else 2.0 + 0.1 * rank
+
+    run.run(200, seconds)
+    assert run.pilot.in_use is not None
+    crossing = run.replica.crossing is not None and run.replica.crossing.on
+    sizes = [b.spec.nbytes for b in run.replica.buckets]
+    return run.replica.decisions, run.pilot.in_use.schedule.chunk_bytes or 0, sizes, crossing
+
+
+def test_the_tuned_value_is_the_one_in_use_on_all_ranks_from_the_same_step():
+    zero, one = results(2, _tuned)
+    assert zero == one
+    decisions, chunk, sizes, crossing = zero
+    assert chunk == 16 << 20
+    assert crossing
+    assert "'16MiB'" in decisions[0] or "16MiB" in decisions[0]
+    assert len(sizes) == 1  # 13 kB of parameters: one bucket below this chunk, as below any that were tried
+
+
+def test_several_sizes_cannot_be_tried_with_a_memory():
+    with pytest.raises(UsageError, match="remembers by bucket"):
+        _memory()
+
+
+def _memory() -> None:
+    model = torch.nn.Linear(300, 300)
+    optimizer = sgd(model)
+    replica = laconic.distribute(model, optimizer, "ef(topk(0.5)) / crossed(auto)")
+    assert isinstance(replica, Replica)
+    Pilot(replica, model, ManualClock())
