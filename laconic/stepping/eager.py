@@ -13,8 +13,9 @@ instead of gradients, and all ranks see all rounds, so no weights have to be syn
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,10 @@ class Eager:
     def close(self) -> None:
         with self._lock:
             self._closing = True
+            number = self._round
             self._lock.notify_all()
+        with contextlib.suppress(RuntimeError):  # the store may be gone, and the thread with it
+            _mark(self._bell, number, [self._rank])
         self._thread.join()
 
     def pack(self, replica: Replica) -> dict[str, Any]:
@@ -166,8 +170,8 @@ class Eager:
     # ------------------------------------------------------------- rounds
 
     def _ring(self, number: int) -> None:
-        """Everyone's thread looks out for this mark; that of a round gone by does no harm."""
-        self._bell.set(f"round/{number}", "1")
+        """Everyone's thread looks out for its mark; one of a round gone by does no harm."""
+        _mark(self._bell, number, range(self._world))
         with self._lock:
             self._lock.notify_all()
 
@@ -187,20 +191,20 @@ class Eager:
 
     def _await_round(self) -> bool:
         """True when round `_round` has begun; False when all is over."""
-        key = f"round/{self._round}"
+        number = self._round
         while not self._closing:
             with self._lock:
                 if self._paused:
                     self._lock.wait(_LOOK_UP_S)
                     continue
                 if self._dirty:
-                    self._store.set(key, "1")
+                    _mark(self._store, number, range(self._world))
                     return True
             try:
-                self._store.wait([key], timedelta(seconds=_LOOK_UP_S))
+                self._store.wait([_key(number, self._rank)], timedelta(seconds=self._timeout_s))
             except RuntimeError:  # not yet; or the store is gone, and the next round will say so
                 continue
-            return True
+            return not self._closing
         return False
 
     def _go_round(self) -> None:
@@ -228,7 +232,8 @@ class Eager:
             self._paused = self._resting and int(counted.mean[-1]) == self._world
             self._lock.notify_all()
         if number > 1 and self._rank == 0:
-            self._store.delete_key(f"round/{number - 2}")
+            for rank in range(self._world):
+                self._store.delete_key(_key(number - 2, rank))
 
     def _launch(self, replica: Replica, said: list[Tensor], number: int) -> None:
         for bucket, step in zip(replica.buckets, said, strict=True):
@@ -239,6 +244,16 @@ class Eager:
                 turn = Turn(replica.seat, number)
                 program = bucket.compress.exchange(x, replica.state[bucket.spec.id], bucket.spec, turn)
             replica.driver.launch(Place(number, bucket.spec.id, bucket.spec.names[0]), program)
+
+
+def _key(number: int, rank: int) -> str:
+    return f"round/{number}/{rank}"
+
+
+def _mark(store: Store, number: int, ranks: Iterable[int]) -> None:
+    """Wake the threads of these ranks for this round."""
+    for rank in ranks:
+        store.set(_key(number, rank), "1")
 
 
 async def _total(x: Tensor) -> Exchanged:
