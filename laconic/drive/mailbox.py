@@ -254,9 +254,9 @@ class MailboxDriver:
                 self._send(server, Ask.ORDER, clerk.text(), word=number)
                 if clerk.memory_size:
                     self.homes[clerk.key] = server
-            piece = tag._replace(part=order_part(number, chunk))
-            self._await(flight, (piece, 0), lambda t, chunk=chunk: replies.__setitem__(chunk, t))  # type: ignore[misc]
-            self._send(server, Ask.SERVE, message, piece, word)
+            answered = tag._replace(part=chunk), 0
+            self._await(flight, answered, lambda t, chunk=chunk: replies.__setitem__(chunk, t))  # type: ignore[misc]
+            self._send(server, Ask.SERVE, message, tag._replace(part=order_part(number, chunk)), word)
         device = ask.messages[0].device
         return lambda: [replies[chunk].to(device) for chunk in range(len(ask.messages))]
 
