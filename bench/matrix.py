@@ -21,7 +21,7 @@ import laconic
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
 
-WORLD, STEPS, TARGET = 4, 300, 0.95
+WORLD, STEPS, BATCH, TARGET = 4, 150, 32, 0.95
 WHEN = {"bsp": "bsp", "ssp": "ssp(2)", "asp": "asp", "local": "local(4)"}
 WHOM = ("allreduce", "ps", "gossip")
 WHAT = ("none", "quantized", "sparse", "low rank")
@@ -45,9 +45,9 @@ PAIRED = {
 }
 
 HEAD = f"""Written by `python bench/matrix.py`; do not edit. `digits`, {WORLD} processes on one machine, {STEPS} steps
-of 16 examples a worker; the target is {TARGET:.0%} of the held-out images, and every cell that is not refused reached
-it. Bytes are those a worker sends a step; staleness is the largest gap between a worker and the slowest (over gossip:
-its slowest neighbour) that was seen."""
+of {BATCH} examples a worker; the target is {TARGET:.0%} of the held-out images, and every cell that is not refused
+reached it. Bytes are those a worker sends a step; staleness is the largest gap between a worker and the slowest (over
+gossip: its slowest neighbour) that was seen."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _worker(texts: list[str], out: Path) -> None:
 
     rank = laconic.init().rank
     for text in texts:
-        record = digits.main(["--plan", text, "--steps", str(STEPS), "--eval-every", "0"])
+        record = digits.main(["--plan", text, "--steps", str(STEPS), "--batch", str(BATCH), "--eval-every", "0"])
         if rank == 0:
             seen = {"plan": text, "accuracy": record["metrics"]["accuracy"], "bytes": record["wire_bytes_per_step"]}
             with out.open("a") as file:
