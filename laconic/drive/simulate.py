@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from laconic.compress import AbstractCompressor, Identity
 from laconic.compress.one_shot import AbstractOneShot, chunks
@@ -87,7 +89,9 @@ def _told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopolo
     codec = fixed_code(compress)
     if codec is not None and _believed(compress, codec, router):
         return Told(declared(codec, spec.numel, router, world), "declared")
-    found = None if _writes(compress) else on_meta(compress, spec, Seat(0, world, router))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # exchanges that give up leave coroutines unused
+        found = None if _writes(compress) else on_meta(compress, spec, Seat(0, world, router))
     return found or _scaled(compress, spec, router, world)
 
 
@@ -224,7 +228,7 @@ def sampled(
     """A real exchange of noise in this process, the last of `turns`; rank 0 is watched."""
     seats = [Seat(rank, world, router) for rank in range(world)]
     states = [compress.init(spec, seat) for seat in seats]
-    noise = [Stream(7 + r).normal(spec.numel).to(spec.dtype) for r in range(world)]
+    noise = [_noise(spec.numel, r).to(spec.dtype, copy=True) for r in range(world)]
     shelf, seen = Shelf(), Told((), "sampled")
     for step in range(turns):
         programs = [
@@ -233,6 +237,11 @@ def sampled(
         ]
         seen, states = _watch(programs, shelf)
     return seen
+
+
+@lru_cache(maxsize=8)
+def _noise(numel: int, rank: int) -> Tensor:
+    return Stream(7 + rank).normal(numel)
 
 
 def _watch(programs: list[Exchange], shelf: Shelf) -> tuple[Told, list[Any]]:

@@ -15,9 +15,9 @@ from laconic.drive.simulate import Kind, Told, sampled
 from laconic.sim.machine import Coding
 from laconic.topology import AllReduce
 
-SIDE = 1024
+SIDE = 512
 WORLD = 3
-TURNS = 4
+TURNS = 3
 
 
 def coding_of(compress: AbstractCompressor, side: int = SIDE, turns: int = TURNS) -> Coding:

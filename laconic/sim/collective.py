@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,13 +27,14 @@ from laconic.net.link import all_reduce_bytes
 from laconic.sim import closed
 from laconic.sim.network import Line, Network
 from laconic.sim.play import play, rotated
-from laconic.sim.waves import ride, wired
+from laconic.sim.waves import lined, ride, wired
 from laconic.topology import AbstractTopology, AllReduce, ParameterServer
 from laconic.topology.allreduce import AUTO, NATIVE
 from laconic.topology.choice import candidates
 from laconic.topology.programs import Shape, build
 
 PLAYED = 32  # workers
+SINGLE = ("hierarchical", "torus", "blueconnect", "recursive_doubling", "halving_doubling", "tree")
 RIDDEN = 2048
 
 
@@ -79,6 +80,7 @@ class Collectives:
     network: Network
     world: int
     measured: Mapping[str, Curve] = field(default_factory=dict)
+    _rides: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def round(self, asks: tuple[Asked, ...]) -> Wire:
         total = NOTHING
@@ -120,13 +122,22 @@ class Collectives:
         assert isinstance(self.topology, AllReduce), "gossip mixes by posts"
         name, shape = self.topology.algorithm, self.topology.shape
         if name == AUTO:
-            name = min(
-                candidates(self.world), key=lambda c: _latency_and_line(c, self.network, self.world, nbytes, shape)[0]
-            )
-        latency, line_s = _latency_and_line(name, self.network, self.world, nbytes, shape)[1:]
+            name = min(candidates(self.world), key=lambda c: self._split(c, nbytes, shape)[0])
+        latency, line_s = self._split(name, nbytes, shape)[1:]
         sent = _sent(name, self.world, nbytes, shape)
         hops = closed.all_reduce(NATIVE if name in closed.WITHOUT else name, self.world, nbytes, shape).hops
         return self._table("reduce" if name == NATIVE else f"reduce {name}", nbytes, Wire(latency, line_s, sent, hops))
+
+    def _split(self, name: str, nbytes: float, shape: Shape) -> tuple[float, float, float]:
+        """Total, latency, time on the line."""
+        if self.network.uniform or name not in SINGLE or self.world > RIDDEN:
+            return _one(name, self.network.worst(self.world), self.world, nbytes, shape)
+        if (name, shape) not in self._rides:
+            rounds = wired(name, self.world, shape)
+            assert rounds is not None, f"{name} sends one message at a time"
+            self._rides[name, shape] = lined(rounds, self.network, self.world)
+        total, latency = (float(np.max(ride(self._rides[name, shape], self.world, n))) for n in (nbytes, 0.0))
+        return total, latency, total - latency
 
     def _served(self, ask: Asked, ps: ParameterServer) -> Wire:
         n, k, m, line = self.world, ps.count(self.world), ask.nbytes, self.network.worst(self.world)
@@ -167,15 +178,3 @@ def _one(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tupl
         found = closed.all_reduce(name, world, nbytes, shape)
         total, latency = found.seconds(line.alpha_s, line.beta_s), found.hops * line.alpha_s
     return total, latency, total - latency
-
-
-def _latency_and_line(
-    name: str, network: Network, world: int, nbytes: float, shape: Shape
-) -> tuple[float, float, float]:
-    if not network.uniform and name not in (NATIVE, "ring", *closed.WITHOUT) and world <= RIDDEN:
-        rounds = wired(name, world, shape)
-        if rounds is not None:
-            total = float(np.max(ride(rounds, network, world, nbytes)))
-            latency = float(np.max(ride(rounds, network, world, 0.0)))
-            return total, latency, total - latency
-    return _one(name, network.worst(world), world, nbytes, shape)

@@ -57,15 +57,19 @@ def wired(name: str, world: int, shape: Shape) -> tuple[Wave, ...] | None:
     return waves([programs.build(name, r, world, SAMPLE, shape) for r in range(world)], SAMPLE)
 
 
-def ride(rounds: Sequence[Wave], network: Network, world: int, nbytes: float, ready: Floats | None = None) -> Floats:
-    """When each worker is through."""
+def lined(rounds: Sequence[Wave], network: Network, world: int) -> list[tuple[Wave, Any, Any]]:
+    """Rounds with alpha and beta of each of their messages, which stay what they are whatever is sent."""
+    return [(wave, *_lines(network, world, wave)) for wave in rounds]
+
+
+def ride(rounds: Sequence[tuple[Wave, Any, Any]], world: int, nbytes: float, ready: Floats | None = None) -> Floats:
+    """When each worker is through; rounds as `lined` gives them."""
     clock = np.zeros(world) if ready is None else ready.astype(np.float64)
-    for wave in rounds:
-        alpha, beta = _lines(network, world, wave)
+    for wave, alpha, beta in rounds:
         end = np.maximum(clock[wave.source], clock[wave.target]) + alpha + wave.share * nbytes * beta
         after = clock.copy()
-        np.maximum.at(after, wave.source, end)
-        np.maximum.at(after, wave.target, end)
+        after[wave.source] = end  # each sends at most once, and none ends before it began
+        after[wave.target] = np.maximum(after[wave.target], end)
         clock = after
     return clock
 

@@ -10,7 +10,7 @@ import pytest
 from laconic.sim import closed, patterns
 from laconic.sim.network import Line, Network, parse_line
 from laconic.sim.play import play, rotated
-from laconic.sim.waves import ride, wired
+from laconic.sim.waves import lined, ride, wired
 from laconic.topology.programs import ANY, NAMES, build
 
 LINE = Line(3.0, 0.25)
@@ -80,7 +80,7 @@ def test_waves_find_what_the_player_finds_also_on_unequal_lines(name: str, world
     for network in (NET, uneven):
         rounds = wired(name, world, ANY)
         assert rounds is not None
-        seen = float(np.max(ride(rounds, network, world, SIZE)))
+        seen = float(np.max(ride(lined(rounds, network, world), world, SIZE)))
         assert seen == pytest.approx(played(name, world, network), rel=2e-3)
 
 
