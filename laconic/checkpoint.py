@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from laconic.core import state as tree
 from laconic.core.errors import StateError
-from laconic.drive.mailbox import MailboxDriver
+from laconic.drive.apart import Apart
 from laconic.drive.recall import recall, remind
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "skipped": replica.skipped,
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
-        "servers": recall(replica.driver) if isinstance(replica.driver, MailboxDriver) else {},
+        "servers": replica.driver.ask(recall) if isinstance(replica.driver, Apart) else {},
     }
 
 
@@ -52,8 +52,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.state, replica.anchor = fresh, anchor
     replica.steps, replica.turns = saved["steps"], saved["turns"]
     replica.since, replica.skipped = saved["since"], saved["skipped"]
-    if isinstance(replica.driver, MailboxDriver):
-        remind(replica.driver, saved.get("servers", {}))
+    if isinstance(replica.driver, Apart):
+        replica.driver.ask(lambda desk: remind(desk, saved.get("servers", {})))
 
 
 def _identity(replica: Replica) -> dict[str, Any]:

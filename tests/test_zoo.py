@@ -21,6 +21,8 @@ from laconic.core.component import Component
 from laconic.core.errors import PlanError
 from laconic.papers import PAPERS
 from laconic.plan import COMPONENTS
+from laconic.topology import mixing
+from laconic.topology.weight_file import Matrices
 from tests.laws import broken
 from tests.zoo import ZOO
 
@@ -84,12 +86,18 @@ def test_every_coding_is_in_the_zoo():
         (packed.AbstractCoding, packed.ALL),
         (order.AbstractSchedule, order.ALL),
         (when.AbstractSync, when.ALL),
-        (whom.AbstractTopology, whom.ALL),
+        (whom.AbstractTopology, whom.TOPOLOGIES),
+        (mixing.AbstractMixing, mixing.ALL),
     ],
 )
 def test_every_algorithm_is_in_the_table_of_its_folder(base: type, table: tuple[type, ...]):
     assert concrete(base) == set(table)
     assert len(set(table)) == len(table)
+
+
+def test_every_graph_is_in_the_table_of_graphs():
+    read_from_a_file = {Matrices}  # what `weights` becomes
+    assert concrete(whom.AbstractGraph) - read_from_a_file == set(whom.GRAPHS)
 
 
 def test_names_are_unique_over_all_folders():

@@ -34,7 +34,11 @@ def split_versions(word: int) -> tuple[int, int]:
 
 
 def order_part(number: int, chunk: int) -> int:
-    """The part of a tag that names an order and a chunk of it."""
+    """The part of a tag with which a worker pushes: its own number of the order, and the chunk.
+
+    Workers number orders as they come to them, and exchanges of several rounds come to them in any order. So the number
+    means something only together with the worker: messages are paired, and answered, by chunk alone.
+    """
     assert 0 <= chunk < 1 << 12, f"chunk {chunk}"
     assert 0 <= number < 1 << 20, f"order {number}"
     return number << 12 | chunk
@@ -42,3 +46,7 @@ def order_part(number: int, chunk: int) -> int:
 
 def order_of(part: int) -> int:
     return part >> 12
+
+
+def chunk_of(part: int) -> int:
+    return part & 0xFFF

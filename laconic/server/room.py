@@ -16,7 +16,7 @@ from torch import Tensor
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.served import ServerClerk, clerk_from
 from laconic.core.errors import MismatchError, PayloadError
-from laconic.drive.asks import Ask, order_of, split_versions
+from laconic.drive.asks import Ask, chunk_of, order_of, split_versions
 from laconic.drive.shelf import Shelf
 from laconic.net.frames import Tag
 from laconic.net.peer import Letter
@@ -123,13 +123,14 @@ class Room:
         clerk = self._orders.get((rank, order_of(letter.tag.part)))
         if clerk is None:
             raise MismatchError("a packed message came before the order that says how to read it.")
-        pushed = self._pushed.setdefault(letter.tag, {})
+        tag = letter.tag._replace(part=chunk_of(letter.tag.part))
+        pushed = self._pushed.setdefault(tag, {})
         if rank in pushed:
             raise MismatchError("the same packed message came twice.")
         pushed[rank] = clerk, letter
         if len(pushed) < self.world:
             return
-        del self._pushed[letter.tag]
+        del self._pushed[tag]
         clerks, letters = zip(*(pushed[r] for r in range(self.world)), strict=True)
         if len({(c, one.word) for c, one in zip(clerks, letters, strict=True)}) != 1:
             raise MismatchError("ranks ask for different codecs or versions: they are not at the same place or plan.")
@@ -137,7 +138,7 @@ class Room:
             raise MismatchError(f"an order for {clerk.world} workers, but there are {self.world}.")
         base, made = split_versions(letter.word)
         reply = self._shelf.serve(clerk, [one.payload for one in letters], base, made)
-        self.answer_all(reply, letter.tag)
+        self.answer_all(reply, tag)
 
     def _recall(self, rank: int, letter: Letter) -> None:
         kept = self._shelf.kept((letter.tag.bucket, letter.tag.slot, letter.tag.part))
