@@ -29,6 +29,7 @@ from laconic.kernels import choose
 from laconic.net.link import Link
 from laconic.pairing import pair_up
 from laconic.plan import Plan
+from laconic.planner.profiler import Profiler
 from laconic.replica import GradientHook, Replica
 from laconic.server.join import join
 from laconic.session import Session, init
@@ -57,6 +58,8 @@ def distribute(
     if nonfinite not in ("raise", "skip"):
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
+    if Profiler.current is not None:
+        Profiler.current.attach(model, optimizer)
     try:
         replica = _attach(model, optimizer, plan, session, nonfinite, seed)
         if Journal.current is not None:
