@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from laconic.core import state as tree
 from laconic.core.errors import StateError
-from laconic.drive.mailbox import MailboxDriver
+from laconic.drive.apart import Apart
 from laconic.drive.recall import recall, remind
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
         "when": {} if replica.stepping is None else replica.stepping.pack(replica),
-        "servers": recall(replica.driver) if isinstance(replica.driver, MailboxDriver) else {},
+        "servers": replica.driver.ask(recall) if isinstance(replica.driver, Apart) else {},
     }
 
 
@@ -55,8 +55,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.since, replica.skipped = saved["since"], saved["skipped"]
     if replica.stepping is not None:
         replica.stepping.unpack(saved["when"], replica)
-    if isinstance(replica.driver, MailboxDriver):
-        remind(replica.driver, saved.get("servers", {}))
+    if isinstance(replica.driver, Apart):
+        replica.driver.ask(lambda desk: remind(desk, saved.get("servers", {})))
 
 
 def _identity(replica: Replica) -> dict[str, Any]:

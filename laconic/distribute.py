@@ -18,9 +18,9 @@ from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
+from laconic.drive.apart import Apart
 from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
-from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
@@ -90,7 +90,7 @@ def _attach(
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
     base: TorchDist | Lanes | None = None
-    driver: TorchDist | Lanes | Alone | MailboxDriver = session.driver(link)
+    driver: TorchDist | Lanes | Alone | Apart = session.driver(link)
     if isinstance(driver, TorchDist | Lanes):
         options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
@@ -214,7 +214,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | MailboxDriver) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | Apart) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 
@@ -223,7 +223,7 @@ def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | MailboxDriver) ->
         if gone is not None:
             driver.roster.note(f"ended after step {gone.steps}")
             gone.close()
-        if isinstance(driver, MailboxDriver):
+        if isinstance(driver, Apart):
             driver.close("" if gone is None else f"ended after step {gone.steps}")
         else:
             driver.close()

@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store
 
 from laconic.core.errors import LaconicError, PeerError, UsageError
+from laconic.drive.apart import Apart
 from laconic.drive.lanes import Lanes
 from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.table import Table
@@ -31,7 +32,7 @@ from laconic.topology import ParameterServer
 _POLL_S = 0.01
 
 
-def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, link: Link) -> MailboxDriver:
+def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, link: Link) -> Apart:
     """To be called on all ranks; returns when all are connected to all servers."""
     store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
     board = _Board(PrefixStore(f"laconic/ps/{base.group.group_name}", store), session)
@@ -42,7 +43,7 @@ def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, l
         raise
     board.put(f"met/{session.rank}", "here")
     board.wait_for([f"met/{rank}" for rank in range(session.world)])
-    return driver
+    return Apart(driver)
 
 
 def _join(
