@@ -45,8 +45,8 @@ PAIRED = {
 }
 
 HEAD = f"""Written by `python bench/matrix.py`; do not edit. `digits`, {WORLD} processes on one machine, {STEPS} steps
-of {BATCH} examples a worker; the target is {TARGET:.0%} of the held-out images, and every cell that is not refused
-reached it. Bytes are those a worker sends a step; staleness is the largest gap between a worker and the slowest (over
+of {BATCH} examples a worker; the target is {TARGET:.0%} of the held-out images, and a cell that misses it says so.
+Bytes are those a worker sends a step; staleness is the largest gap between a worker and the slowest (over
 gossip: its slowest neighbour) that was seen."""
 
 
@@ -97,11 +97,15 @@ def page(told: dict[str, dict[str, Any]]) -> str:
 
 
 def _row(cell: Cell, seen: dict[str, Any] | None) -> str:
-    found = "refused" if cell.refusal else "not run" if seen is None else seen.get("error") or f"{seen['accuracy']:.3f}"
+    found = "refused" if cell.refusal else "not run yet" if seen is None else seen.get("error") or _accuracy(seen)
     nbytes = "" if seen is None or "bytes" not in seen else f"{seen['bytes']:,.0f}"
     stale = "" if seen is None or seen.get("staleness") is None else str(seen["staleness"])
     head = f"{cell.when} | {cell.whom} | {cell.what} | `{cell.text}`"
     return f"| {head} | {found} | {nbytes} | {stale} |"
+
+
+def _accuracy(seen: dict[str, Any]) -> str:
+    return f"{seen['accuracy']:.3f}" + ("" if seen["accuracy"] >= TARGET else " (below the target)")
 
 
 def _worker(texts: list[str], out: Path) -> None:

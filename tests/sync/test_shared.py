@@ -40,7 +40,7 @@ def _train(rank: int, world: int, plans: list[str]) -> list[Any]:
         replica.flush()
         out.append((flat(model), replica.stats))
         replica.close()
-        if hasattr(replica.driver, "box"):
+        if "ps" in plan:
             replica.driver.close()
     return out
 
@@ -79,7 +79,7 @@ def _dawdle(rank: int, world: int, plans: list[tuple[str, int]]) -> list[int | N
         replica.average()
         out.append(replica.stats.staleness)
         replica.close()
-        if hasattr(replica.driver, "box"):
+        if "ps" in plan:
             replica.driver.close()
     return out
 

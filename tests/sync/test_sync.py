@@ -95,6 +95,10 @@ def test_lupa_never_talks_more_often_than_before(losses: list[float]):
         period = new
 
 
+def test_adaptive_plans_talk_by_their_first_period_until_there_is_a_loss():
+    assert [t for t in range(1, 9) if Lupa(4).talks(t)] == [4, 8]
+
+
 def test_lupa_follows_the_third_root():
     assert Lupa(4).period(4, 8.0, 1.0, 1.0, 1) == 8
 
