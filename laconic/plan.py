@@ -124,7 +124,7 @@ class Plan:
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder not in _slots():
                 inside = "local(8, outer=slowmo)" if part.folder == "outer" else "gossip(ring, choco)"
-                problem = f"{part} is a {part.folder} part of another. Use for example {inside}."
+                problem = f"{part} is a {part.folder} inside {inside.partition('(')[0]}(...). Use for example {inside}."
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder in slots:
                 raise grammar.point(
