@@ -29,9 +29,11 @@ from laconic.kernels import choose
 from laconic.net.link import Link
 from laconic.pairing import pair_up
 from laconic.plan import Plan
+from laconic.planner.profiler import Profiler
 from laconic.replica import GradientHook, Replica
 from laconic.server.join import join
 from laconic.session import Session, init
+from laconic.sharing import share
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip, ParameterServer
 
@@ -56,6 +58,8 @@ def distribute(
     if nonfinite not in ("raise", "skip"):
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
+    if Profiler.current is not None:
+        Profiler.current.attach(model, optimizer)
     try:
         replica = _attach(model, optimizer, plan, session, nonfinite, seed)
         if Journal.current is not None:
@@ -88,11 +92,13 @@ def _attach(
     if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
+    base: TorchDist | Lanes | None = None
     driver: TorchDist | Lanes | Alone | Apart = session.driver(link)
     if isinstance(driver, TorchDist | Lanes):
         options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+        base = driver
         if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
             driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
@@ -105,6 +111,7 @@ def _attach(
     _warn_if_nothing_is_compressed(replica)
     if isinstance(driver, TorchDist | Lanes):
         pair_up(replica, driver, session)
+    share(replica, base, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
