@@ -30,6 +30,7 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "skipped": replica.skipped,
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
+        "when": {} if replica.stepping is None else replica.stepping.pack(replica),
         "servers": replica.driver.ask(recall) if isinstance(replica.driver, Apart) else {},
     }
 
@@ -44,7 +45,7 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
                 f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into "
                 f"the same plan, model and number of workers; to start over, do not load it."
             )
-    missing = {"steps", "turns", "since", "skipped", "state", "anchor"} - saved.keys()
+    missing = {"steps", "turns", "since", "skipped", "state", "anchor", "when"} - saved.keys()
     if missing or len(saved["state"]) != len(replica.state) or len(saved["anchor"]) != len(replica.anchor):
         raise StateError(f"The checkpoint is incomplete: {', '.join(sorted(missing)) or 'buckets are missing'}.")
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
@@ -52,6 +53,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.state, replica.anchor = fresh, anchor
     replica.steps, replica.turns = saved["steps"], saved["turns"]
     replica.since, replica.skipped = saved["since"], saved["skipped"]
+    if replica.stepping is not None:
+        replica.stepping.unpack(saved["when"], replica)
     if isinstance(replica.driver, Apart):
         replica.driver.ask(lambda desk: remind(desk, saved.get("servers", {})))
 

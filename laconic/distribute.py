@@ -33,6 +33,7 @@ from laconic.planner.profiler import Profiler
 from laconic.replica import GradientHook, Replica
 from laconic.server.join import join
 from laconic.session import Session, init
+from laconic.sharing import share
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip, ParameterServer
 
@@ -91,11 +92,13 @@ def _attach(
     if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
+    base: TorchDist | Lanes | None = None
     driver: TorchDist | Lanes | Alone | Apart = session.driver(link)
     if isinstance(driver, TorchDist | Lanes):
         options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+        base = driver
         if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
             driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
@@ -108,6 +111,7 @@ def _attach(
     _warn_if_nothing_is_compressed(replica)
     if isinstance(driver, TorchDist | Lanes):
         pair_up(replica, driver, session)
+    share(replica, base, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)

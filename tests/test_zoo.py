@@ -14,6 +14,7 @@ import pytest
 import laconic
 import laconic.coding as packed
 import laconic.compress as what
+import laconic.outer as then
 import laconic.schedule as order
 import laconic.sync as when
 import laconic.topology as whom
@@ -30,7 +31,7 @@ LAWS = sorted((Path(__file__).parent / "laws").glob("test_*.py"))
 
 
 def _import_everything() -> None:
-    for folder in (what, packed, order, when, whom):
+    for folder in (what, packed, order, when, then, whom):
         for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
             importlib.import_module(module.name)
 
@@ -86,6 +87,7 @@ def test_every_coding_is_in_the_zoo():
         (packed.AbstractCoding, packed.ALL),
         (order.AbstractSchedule, order.ALL),
         (when.AbstractSync, when.ALL),
+        (then.AbstractOuter, then.ALL),
         (whom.AbstractTopology, whom.TOPOLOGIES),
         (mixing.AbstractMixing, mixing.ALL),
     ],
@@ -101,7 +103,7 @@ def test_every_graph_is_in_the_table_of_graphs():
 
 
 def test_names_are_unique_over_all_folders():
-    every = [kind.name for folder in (what, packed, order, when, whom) for kind in folder.ALL]
+    every = [kind.name for folder in (what, packed, order, when, then, whom) for kind in folder.ALL]
     assert len(every) == len(set(every)) == len(COMPONENTS)
 
 

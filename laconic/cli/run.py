@@ -20,14 +20,16 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
+from laconic import baseline
 from laconic.cli.auto import Trial, choose, is_auto, refuse_elsewhere, script_of
 from laconic.cli.lab_options import OPTIONS, add_lab_options, lab_spec
 from laconic.cli.machine import cores
 from laconic.cli.on_hosts import on_hosts
 from laconic.cli.servers import check_count, job_key, server_processes
 from laconic.core.errors import UsageError
+from laconic.lab.enter import inside
 from laconic.launch.job import local_sites
-from laconic.plan import check_text
+from laconic.plan import Plan, check_text
 from laconic.session import DEFAULT_TIMEOUT_S
 
 KNOWN_WITH_HOSTS = {
@@ -40,6 +42,8 @@ def main(argv: Sequence[str]) -> int:
     """Launch the script and wait for it; 1 if any rank failed."""
     args = resolve(parser().parse_args(argv), os.environ)
     new = environment(args, os.environ)
+    if not inside():
+        _say_promises(args.plan)
     if args.hosts is not None:
         return on_hosts(args, new, argv)
     os.environ.update(new)
@@ -48,6 +52,12 @@ def main(argv: Sequence[str]) -> int:
     with server_processes(args.servers or 0, new) as where:
         os.environ.update(where if args.servers else {})
         return _torchrun(args)
+
+
+def _say_promises(text: str | None) -> None:
+    """What the plan promises, before anything starts."""
+    if text is not None and baseline.parse(text) is None:
+        print(f"{text}\n{Plan.parse(text).promises}", file=sys.stderr, flush=True)
 
 
 def _torchrun(args: argparse.Namespace) -> int:

@@ -20,9 +20,12 @@ class Ask(IntEnum):
     RULE = FIRST_OWN + 7  # text: how updates of key `tag.bucket` are applied
     START = FIRST_OWN + 8  # the first value of a key
     PUSH = FIRST_OWN + 9  # an update of a key; answered with its new version
-    PULL = FIRST_OWN + 10  # a range of a key once it has version `word` and everyone has pushed `tag.part` times
+    PULL = (
+        FIRST_OWN + 10
+    )  # a range of a key; word: my pushes and the version it must have, everyone's pushes `tag.part`
     RECALL = FIRST_OWN + 11  # one of the versions of a chunk's memory: `tag.round` 0 or 1; answered with its number
     REMIND = FIRST_OWN + 12  # ... and back: version `word`
+    REST = FIRST_OWN + 13  # nobody shall wait for this worker (word 1), or again (0)
 
 
 def versions(base: int, made: int) -> int:

@@ -40,7 +40,7 @@ class Room:
         self._orders: dict[tuple[int, int], ServerClerk] = {}
         self._pushed: dict[Tag, dict[int, tuple[ServerClerk, Letter]]] = {}
         self._shelf = Shelf()
-        self._table = Table(world, send)
+        self._table = Table(world, send, clerk=_clerk)
 
     def take(self, rank: int, letter: Letter) -> None:
         """What does not fit is told to everyone; the server goes on."""
@@ -58,6 +58,10 @@ class Room:
             self.tell_all(f"Rank {rank} died or was cut off: {why}")
         elif self._waits_for(rank):
             self.tell_all(f"Rank {rank} left ({why or 'without a reason'}) while others waited for it")
+
+    def tick(self) -> float | None:
+        """Seconds until something must be done though nobody says anything; None: nothing."""
+        return self._table.tick()
 
     def tell_all(self, sentence: str) -> None:
         self.troubles += 1
@@ -78,6 +82,7 @@ class Room:
             Ask.RULE: self._table.take,
             Ask.START: self._table.take,
             Ask.PULL: self._table.take,
+            Ask.REST: self._table.take,
         }
         if letter.kind not in works:
             raise PayloadError(f"A frame of kind {letter.kind} is none that workers send.")

@@ -29,6 +29,7 @@ _LOOK_UP_S = 0.2
 _MOST_WORKERS = 4096
 _UPLINK_S = 30.0
 PROTOCOL = 1
+TABLE = "/table"  # ends the name of a group's second line, for pushing and pulling
 _log = logging.getLogger("laconic.server")
 
 
@@ -68,7 +69,8 @@ class Server:
         """Serve; `until` is asked a few times a second."""
         try:
             while not until():
-                letter = self.box.receive(_LOOK_UP_S)
+                due = [s for s in (room.tick() for room in self._rooms.values()) if s is not None]
+                letter = self.box.receive(min([_LOOK_UP_S, *due]))
                 while letter is not None:
                     self._take(letter)
                     letter = self.box.receive(0.0)
@@ -153,5 +155,5 @@ class Server:
         except PeerError as error:
             _log.debug("%s", error)  # it has left; whoever waits for it is told by the room
             return
-        if member != self._beside:
+        if member != self._beside and Member(group.removesuffix(TABLE), rank) != self._beside:
             self.link.send(nbytes, 1)
