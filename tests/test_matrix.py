@@ -17,10 +17,7 @@ from tests.replica.loops import batches, fit, flat, mlp
 
 ROOT = Path(__file__).parents[1]
 MOST_REFUSED = 6
-TRAINED = {  # and the most that is left of the loss after 40 steps
-    "asp / gossip(ring, adchoco(0.6)) / qsgd(bits=4)": 0.7,
-    "ssp(2) / allreduce / ef(powersgd(4))": 1.0,  # 0.9 was seen: slower than others, not yet understood
-}
+TRAINED = ["asp / gossip(ring, adchoco(0.6)) / qsgd(bits=4)", "ssp(2) / allreduce / ef(powersgd(4))"]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +67,7 @@ def _train(rank: int, world: int, plans: list[str]) -> list[tuple[float, float]]
 
 
 def test_cells_that_nobody_else_has_learn_something():
-    told = results(4, _train, list(TRAINED), timeout_s=100)
-    for i, (plan, most) in enumerate(TRAINED.items()):
-        assert told[0][i][0] < most, f"{plan}: the loss did not fall"
+    told = results(4, _train, TRAINED, timeout_s=100)
+    for i, plan in enumerate(TRAINED):
+        assert told[0][i][0] < 0.7, f"{plan}: the loss did not fall"
         assert len({one[i][1] for one in told}) == 1, f"{plan}: models differ after average()"
