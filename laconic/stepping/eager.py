@@ -186,8 +186,9 @@ class Eager:
                     self._go_round()
         except LaconicError as error:
             self._error = error
-        except RuntimeError as error:
+        except Exception as error:  # noqa: BLE001  (whatever it was, the training raises it)
             self._error = PeerError(f"Rank {self._rank} lost its peers in round {self._round}: {error}")
+            self._error.__cause__ = error
         finally:
             with self._lock:
                 self._error = self._error or (None if self._closing else PeerError("The rounds have ended."))
