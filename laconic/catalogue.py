@@ -9,8 +9,10 @@ from laconic.compress import QSGD, AbstractCompressor, Accordion, ByShape, Chain
 from laconic.compress.base import NOMINAL
 from laconic.core.bucket import BucketSpec
 from laconic.core.component import Component
+from laconic.outer import AbstractOuter
 from laconic.papers import PAPERS
 from laconic.plan import COMPONENTS
+from laconic.sync import Local
 from laconic.topology import AbstractGraph, Gossip, Ring, WeightFile
 from laconic.topology.mixing import AbstractMixing
 
@@ -57,6 +59,8 @@ def _usage(example: Component) -> str:
     match example:
         case AbstractCoding():
             return example.example
+        case AbstractOuter():
+            return str(Local(8, example))
         case AbstractGraph():
             return str(Gossip(example))
         case AbstractMixing():

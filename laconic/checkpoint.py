@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from laconic.core import state as tree
 from laconic.core.errors import StateError
-from laconic.drive.mailbox import MailboxDriver
+from laconic.drive.apart import Apart
 from laconic.drive.recall import recall, remind
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
         "cut": [list(b.spec.names) for b in replica.buckets],
-        "servers": recall(replica.driver) if isinstance(replica.driver, MailboxDriver) else {},
+        "chunk_bytes": replica.chunk_bytes,
+        "when": {} if replica.stepping is None else replica.stepping.pack(replica),
+        "servers": replica.driver.ask(recall) if isinstance(replica.driver, Apart) else {},
     }
 
 
@@ -46,7 +48,7 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
                 f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into "
                 f"the same plan, model and number of workers; to start over, do not load it."
             )
-    missing = {"steps", "turns", "since", "skipped", "state", "anchor"} - saved.keys()
+    missing = {"steps", "turns", "since", "skipped", "state", "anchor", "when"} - saved.keys()
     if missing or len(saved["state"]) != len(replica.state) or len(saved["anchor"]) != len(replica.anchor):
         raise StateError(f"The checkpoint is incomplete: {', '.join(sorted(missing)) or 'buckets are missing'}.")
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
@@ -54,8 +56,10 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.state, replica.anchor = fresh, anchor
     replica.steps, replica.turns = saved["steps"], saved["turns"]
     replica.since, replica.skipped = saved["since"], saved["skipped"]
-    if isinstance(replica.driver, MailboxDriver):
-        remind(replica.driver, saved.get("servers", {}))
+    if replica.stepping is not None:
+        replica.stepping.unpack(saved["when"], replica)
+    if isinstance(replica.driver, Apart):
+        replica.driver.ask(lambda desk: remind(desk, saved.get("servers", {})))
 
 
 def _adopt_cut(replica: Replica, saved: dict[str, Any]) -> None:
@@ -66,7 +70,7 @@ def _adopt_cut(replica: Replica, saved: dict[str, Any]) -> None:
         return
     runs = tuple(tuple(number.get(name, -1) for name in names) for names in named)
     if sorted(i for run in runs for i in run) == sorted(number.values()):
-        replica.pilot.adopt(runs)
+        replica.pilot.adopt(runs, saved.get("chunk_bytes"))
 
 
 def _identity(replica: Replica) -> dict[str, Any]:

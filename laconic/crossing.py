@@ -28,7 +28,6 @@ from laconic.census import Verdict
 from laconic.core.errors import LaconicError, NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged
 from laconic.core.state import holds
-from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
 
 if TYPE_CHECKING:
@@ -121,15 +120,14 @@ class Crossing:
             by_number = {u.spec.id: u for u in replica.units}
             for number in self._order:
                 lanes.go_on(replica.place(by_number[number]))
-        place = Place(replica.turns, len(replica.units) + 1, "vote")
-        self._vote = lanes.aside(place, replica.ballot([b.used() for b in replica.buckets]))
+        self._vote = lanes.aside(replica.ballot_place, replica.ballot([b.used() for b in replica.buckets]))
         arrivals = lanes.depart()
         self._statistics = arrivals.pop(0) if replica.inventory.norms else None
-        for unit, future in sorted(zip(replica.units, arrivals, strict=True), key=lambda pair: pair[0].chunk):
+        launched, self._flats = replica.end_turn(replica.buckets)
+        for unit, future in sorted(zip(launched, arrivals, strict=True), key=lambda pair: pair[0].chunk):
             self.pending.setdefault(unit.bucket, []).append(future)
-        self._flats, self._verdict, self._settings, self._stale = replica.flats(), None, None, set()
+        self._verdict, self._settings, self._stale = None, None, set()
         self._versions = {n: version_of(p) for n, p in replica.inventory.trained.items()}
-        replica.rearm()
 
     def before_step(self, *, closure: bool) -> None:
         """The vote decides; a rank's objection ends this step on all of them."""
@@ -166,8 +164,8 @@ class Crossing:
             verdict: Verdict = vote.state
             self._verdict, self._used = verdict, self.replica.used(verdict)
             if statistics:
-                self.replica.take_statistics(statistics[0].mean)
-            self.replica.take_verdict(verdict)
+                self.replica.statistics = statistics[0].mean
+            self.replica.take_verdict(verdict, self.replica.buckets)
         return self._verdict
 
     def _discard(self) -> None:
@@ -175,7 +173,7 @@ class Crossing:
         with self.replica.span("wait"):
             self.lanes.collect([f for arrivals in self.pending.values() for f in arrivals])
         assert self._verdict is not None
-        self.replica.poison(self._verdict)
+        self.replica.poison(self._verdict, self.replica.buckets)
         self.pending = {}
 
     def after_step(self) -> None:

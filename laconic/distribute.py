@@ -18,9 +18,9 @@ from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
+from laconic.drive.apart import Apart
 from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
-from laconic.drive.mailbox import MailboxDriver
 from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
@@ -30,9 +30,11 @@ from laconic.net.link import Link
 from laconic.pairing import pair_up
 from laconic.pilot import Pilot
 from laconic.plan import Plan
+from laconic.planner.profiler import Profiler
 from laconic.replica import GradientHook, Replica
 from laconic.server.join import join
 from laconic.session import Session, init
+from laconic.sharing import share
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip, ParameterServer
 
@@ -57,6 +59,8 @@ def distribute(
     if nonfinite not in ("raise", "skip"):
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
+    if Profiler.current is not None:
+        Profiler.current.attach(model, optimizer)
     try:
         replica = _attach(model, optimizer, plan, session, nonfinite, seed)
         if Journal.current is not None:
@@ -89,11 +93,13 @@ def _attach(
     if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
-    driver: TorchDist | Lanes | Alone | MailboxDriver = session.driver(link)
+    base: TorchDist | Lanes | None = None
+    driver: TorchDist | Lanes | Alone | Apart = session.driver(link)
     if isinstance(driver, TorchDist | Lanes):
         options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+        base = driver
         if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
             driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
@@ -106,6 +112,7 @@ def _attach(
     _warn_if_nothing_is_compressed(replica)
     if isinstance(driver, TorchDist | Lanes):
         pair_up(replica, driver, session)
+    share(replica, base, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
@@ -220,7 +227,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | MailboxDriver) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | Apart) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 
@@ -229,7 +236,7 @@ def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | MailboxDriver) ->
         if gone is not None:
             driver.roster.note(f"ended after step {gone.steps}")
             gone.close()
-        if isinstance(driver, MailboxDriver):
+        if isinstance(driver, Apart):
             driver.close("" if gone is None else f"ended after step {gone.steps}")
         else:
             driver.close()

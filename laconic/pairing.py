@@ -6,19 +6,25 @@ too. The store is as private as the job's own network is; what travels afterward
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from torch._C._distributed_c10d import PrefixStore
 
+from laconic.compress.solo import solo
 from laconic.core.errors import PeerError
 from laconic.core.rng import own
 from laconic.drive.lanes import Lanes
 from laconic.drive.pairs import Pairs, name_of
+from laconic.drive.speech import Speech
 from laconic.drive.torch_dist import TorchDist
+from laconic.gossiping import Gossiping, barrier
 from laconic.net.auth import Keys
 from laconic.net.mailbox import Mailbox
 from laconic.replica import Replica
 from laconic.session import Session
+from laconic.sync.shared import AbstractShared
+from laconic.topology.mixing import ADChoco
 from laconic.topology.mixing.adpsgd import sides
 
 _CHANCE = 1 << 30  # names a stream that no bucket has
@@ -42,9 +48,24 @@ def pair_up(replica: Replica, driver: TorchDist | Lanes, session: Session) -> No
     models = [bucket.values() for bucket in replica.buckets]
     address = box.address
     chance = own(seat.seed, 0, _CHANCE, seat.rank)
-    gossiping.pairs = Pairs(models, box, across, chance, replica.link, session.timeout_s)
+    bound = replica.plan.sync.bound if isinstance(replica.plan.sync, AbstractShared) else None
+    options = replica.link, session.timeout_s, _speech(gossiping, replica), bound
+    gossiping.pairs = Pairs(models, box, across, chance, *options)
     if not side.asks:
         store.set(f"address/{seat.rank}", address)  # whoever calls from here on is answered by the thread
+    barrier(replica, "the first meeting")
+
+
+def _speech(gossiping: Gossiping, replica: Replica) -> Speech:
+    """Whole models, or compressed differences of those buckets that are compressed."""
+    by = gossiping.topology.by
+    if not isinstance(by, ADChoco):
+        return Speech()
+    ways = [solo(b.compress, b.spec, str(by)) for b in replica.buckets]
+    damped = [
+        replace(way, damping=b.compress.traits(b.spec).damping) for way, b in zip(ways, replica.buckets, strict=True)
+    ]
+    return Speech(replica.seat, damped, by.gamma)
 
 
 def _told(store: PrefixStore, key: str, session: Session) -> str:

@@ -25,14 +25,29 @@ PAPERS: dict[str, str] = {
     "Communication Efficient and Fault Tolerant. ICLR 2019. arXiv:1810.05291",
     "boyd2006gossip": "Boyd, Ghosh, Prabhakar, Shah. Randomized Gossip Algorithms. IEEE Transactions on Information "
     "Theory 2006",
+    "chen2016revisiting": "Chen, Pan, Monga, Bengio, Jozefowicz. Revisiting Distributed Synchronous SGD. 2016. "
+    "arXiv:1604.00981",
+    "chen2016scalable": "Chen, Huo. Scalable Training of Deep Learning Machines by Incremental Block Training with "
+    "Intra-block Parallel Optimization and Blockwise Model-Update Filtering. ICASSP 2016",
     "chen2018adacomp": "Chen, Choi, Brand, Agrawal, Zhang, Gopalakrishnan. AdaComp: Adaptive Residual Gradient "
     "Compression for Data-Parallel Distributed Training. AAAI 2018. arXiv:1712.02679",
-    "cho2019blueconnect": "Cho, Finkler, Serrano, Kung, Hunter. BlueConnect: Decomposing All-Reduce for Deep "
-    "Learning on Heterogeneous Network Hierarchy. MLSys 2019",
+    "chen2018lag": "Chen, Giannakis, Sun, Yin. LAG: Lazily Aggregated Gradient for Communication-Efficient "
+    "Distributed Learning. NeurIPS 2018. arXiv:1805.09965",
+    "chen2019round": "Chen, Wang, Li. Round-Robin Synchronization: Mitigating Communication Bottlenecks in Parameter "
+    "Servers. INFOCOM 2019",
+    "chen2020lasg": "Chen, Sun, Yin. LASG: Lazily Aggregated Stochastic Gradients for Communication-Efficient "
+    "Distributed Learning. 2020. arXiv:2002.11360",
+    "cho2019blueconnect": "Cho, Finkler, Serrano, Kung, Hunter. BlueConnect: Decomposing All-Reduce for Deep Learning "
+    "on Heterogeneous Network Hierarchy. MLSys 2019",
     "cho2019gradzip": "Cho, Muthusamy, Nemanich, Puri. GradZip: Gradient Compression using Alternating Matrix "
     "Factorization for Large-scale Deep Learning. Systems for ML workshop at NeurIPS 2019",
+    "dean2012large": "Dean et al. Large Scale Distributed Deep Networks. NIPS 2012",
     "dettmers2016approximations": "Dettmers. 8-Bit Approximations for Parallelism in Deep Learning. ICLR 2016. "
     "arXiv:1511.04561",
+    "douillard2023diloco": "Douillard et al. DiLoCo: Distributed Low-Communication Training of Language Models. 2023. "
+    "arXiv:2311.08105",
+    "douillard2025streaming": "Douillard et al. Streaming DiLoCo with overlapping communication: Towards a "
+    "Distributed Free Lunch. 2025. arXiv:2501.18512",
     "dryden2016communication": "Dryden, Jacobs, Moon, Van Essen. Communication Quantization for Data-Parallel "
     "Training of Deep Neural Networks. MLHPC 2016",
     "dutta2020discrepancy": "Dutta et al. On the Discrepancy between the Theoretical Analysis and Practical "
@@ -48,8 +63,14 @@ PAPERS: dict[str, str] = {
     "gan2022bagua": "Gan et al. BAGUA: Scaling up Distributed Learning with System Relaxations. VLDB 2022. "
     "arXiv:2107.01499",
     "golomb1966run": "Golomb. Run-Length Encodings. IEEE Transactions on Information Theory 1966",
+    "goyal2017accurate": "Goyal et al. Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour. 2017. "
+    "arXiv:1706.02677",
+    "haddadpour2019local": "Haddadpour, Kamani, Mahdavi, Cadambe. Local SGD with Periodic Averaging: Tighter Analysis "
+    "and Adaptive Synchronization. NeurIPS 2019. arXiv:1910.13598",
     "hashemi2019tictac": "Hashemi, Jyothi, Campbell. TicTac: Accelerating Distributed Deep Learning with "
     "Communication Scheduling. MLSys 2019. arXiv:1803.03288",
+    "ho2013more": "Ho et al. More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server. NIPS "
+    "2013",
     "horvath2022natural": "Horvath, Ho, Horvath, Sahu, Canini, Richtarik. Natural Compression for Distributed Deep "
     "Learning. MSML 2022. arXiv:1905.10988",
     "huffman1952method": "Huffman. A Method for the Construction of Minimum-Redundancy Codes. Proceedings of the IRE "
@@ -64,14 +85,22 @@ PAPERS: dict[str, str] = {
     "Sketches. SIGMOD 2018",
     "karimireddy2019error": "Karimireddy, Rebjock, Stich, Jaggi. Error Feedback Fixes SignSGD and other Gradient "
     "Compression Schemes. ICML 2019. arXiv:1901.09847",
+    "kolehmainen2025noloco": "Kolehmainen, Blagoev, Donaghy, Ersoy, Nies. NoLoCo: No-all-reduce Low Communication "
+    "Training Method for Large Models. 2025. arXiv:2506.10911",
     "koloskova2019choco": "Koloskova, Stich, Jaggi. Decentralized Stochastic Optimization and Gossip Algorithms with "
     "Compressed Communication. ICML 2019. arXiv:1902.00340",
     "konecny2016federated": "Konečný, McMahan, Yu, Richtárik, Suresh, Bacon. Federated Learning: Strategies for "
     "Improving Communication Efficiency. 2016. arXiv:1610.05492",
+    "krizhevsky2014one": "Krizhevsky. One weird trick for parallelizing convolutional neural networks. 2014. "
+    "arXiv:1404.5997",
+    "li2014communication": "Li, Andersen, Smola, Yu. Communication Efficient Distributed Machine Learning with the "
+    "Parameter Server. NIPS 2014",
     "li2014scaling": "Li, Andersen, Park, Smola, Ahmed, Josifovski, Long, Shekita, Su. Scaling Distributed Machine "
     "Learning with the Parameter Server. OSDI 2014",
     "li2020pytorch": "Li et al. PyTorch Distributed: Experiences on Accelerating Data Parallel Training. VLDB 2020. "
     "arXiv:2006.15704",
+    "li2020taming": "Li, Ben-Nun, Di Girolamo, Alistarh, Hoefler. Taming Unbalanced Training Workloads in Deep "
+    "Learning with Partial Collective Operations. PPoPP 2020. arXiv:1908.04207",
     "li2022near": "Li, Hoefler. Near-Optimal Sparse Allreduce for Distributed Deep Learning. PPoPP 2022. "
     "arXiv:2201.07598",
     "lian2017dpsgd": "Lian, Zhang, Zhang, Hsieh, Zhang, Liu. Can Decentralized Algorithms Outperform Centralized "
@@ -82,6 +111,7 @@ PAPERS: dict[str, str] = {
     "Machine Learning. MLSys 2019. arXiv:1802.07389",
     "lin2018deep": "Lin, Han, Mao, Wang, Dally. Deep Gradient Compression: Reducing the Communication Bandwidth for "
     "Distributed Training. ICLR 2018. arXiv:1712.01887",
+    "lin2020dont": "Lin, Stich, Patel, Jaggi. Don't Use Large Mini-Batches, Use Local SGD. ICLR 2020. arXiv:1808.07217",
     "markov2022cgx": "Markov, Ramezani-Kebrya, Alistarh. CGX: Adaptive System Support for Communication-Efficient "
     "Deep Learning. Middleware 2022. arXiv:2111.08617",
     "micikevicius2022fp8": "Micikevicius et al. FP8 Formats for Deep Learning. 2022. arXiv:2209.05433",
@@ -114,6 +144,8 @@ PAPERS: dict[str, str] = {
     "Learning with Minimal Communication. IJCNN 2019. arXiv:1805.08768",
     "seide2014onebit": "Seide, Fu, Droppo, Li, Yu. 1-Bit Stochastic Gradient Descent and its Application to "
     "Data-Parallel Distributed Training of Speech DNNs. Interspeech 2014",
+    "shen2019faster": "Shen, Xu, Liu, Chen, Cheng. Faster Distributed Deep Net Training: Computation and "
+    "Communication Decoupled Stochastic Gradient Descent. IJCAI 2019. arXiv:1906.12043",
     "shi2019distributed": "Shi, Wang, Zhao, Tang, Wang, Huang, Chu. A Distributed Synchronous SGD Algorithm with "
     "Global Top-k Sparsification for Low Bandwidth Networks. ICDCS 2019. arXiv:1901.04359",
     "shi2019mgwfbp": "Shi, Chu, Li. MG-WFBP: Efficient Data Communication for Distributed Synchronous SGD Algorithms. "
@@ -154,6 +186,11 @@ PAPERS: dict[str, str] = {
     "Decentralized Deep Learning. NeurIPS 2020. arXiv:2008.01425",
     "wang2018atomo": "Wang, Sievert, Charles, Liu, Wright, Papailiopoulos. ATOMO: Communication-efficient Learning "
     "via Atomic Sparsification. NeurIPS 2018. arXiv:1806.04090",
+    "wang2019adaptive": "Wang, Joshi. Adaptive Communication Strategies to Achieve the Best Error-Runtime Trade-off "
+    "in Local-Update SGD. MLSys 2019. arXiv:1810.08313",
+    "wang2019cmfl": "Wang, Wang, Li. CMFL: Mitigating Communication Overhead for Federated Learning. ICDCS 2019",
+    "wang2020slowmo": "Wang, Tantia, Ballas, Rabbat. SlowMo: Improving Communication-Efficient Distributed SGD with "
+    "Slow Momentum. ICLR 2020. arXiv:1910.00643",
     "wangni2018gradient": "Wangni, Wang, Liu, Zhang. Gradient Sparsification for Communication-Efficient Distributed "
     "Optimization. NeurIPS 2018. arXiv:1710.09854",
     "wen2017terngrad": "Wen, Xu, Yan, Wu, Wang, Chen, Li. TernGrad: Ternary Gradients to Reduce Communication in "
@@ -170,16 +207,30 @@ PAPERS: dict[str, str] = {
     "arXiv:1811.06992",
     "ying2021exponential": "Ying, Yuan, Chen, Hu, Pan, Yin. Exponential Graph is Provably Efficient for Decentralized "
     "Deep Training. NeurIPS 2021. arXiv:2110.13363",
+    "you2017large": "You, Gitman, Ginsburg. Large Batch Training of Convolutional Networks. 2017. arXiv:1708.03888",
+    "you2019large": "You, Hseu, Ying, Demmel, Keutzer, Hsieh. Large-Batch Training for LSTM and Beyond. SC 2019. "
+    "arXiv:1901.08256",
+    "you2020large": "You et al. Large Batch Optimization for Deep Learning: Training BERT in 76 minutes. ICLR 2020. "
+    "arXiv:1904.00962",
     "yu2018gradiveq": "Yu et al. GradiVeQ: Vector Quantization for Bandwidth-Efficient Gradient Aggregation in "
     "Distributed CNN Training. NeurIPS 2018. arXiv:1811.03617",
+    "yu2019computation": "Yu, Jin. On the Computation and Communication Complexity of Parallel SGD with Dynamic Batch "
+    "Sizes for Stochastic Non-Convex Optimization. ICML 2019. arXiv:1905.04346",
     "yu2019double": "Yu, Wu, Huang. Double Quantization for Communication-Efficient Distributed Optimization. NeurIPS "
     "2019. arXiv:1805.10111",
+    "zhang2016staleness": "Zhang, Gupta, Lian, Liu. Staleness-aware Async-SGD for Distributed Deep Learning. IJCAI "
+    "2016. arXiv:1511.05950",
     "zhang2017poseidon": "Zhang et al. Poseidon: An Efficient Communication Architecture for Distributed Deep "
     "Learning on GPU Clusters. USENIX ATC 2017. arXiv:1706.03292",
     "zhang2023dear": "Zhang, Shi, Chu, Wang, Li, Liu. DeAR: Accelerating Distributed Deep Learning with Fine-Grained "
     "All-Reduce Pipelining. ICDCS 2023. arXiv:2302.12445",
     "zhao2019global": "Zhao, Xie, Gao, Li. Global Momentum Compression for Sparse Communication in Distributed "
     "Learning. 2019. arXiv:1905.12948",
+    "zheng2017asynchronous": "Zheng et al. Asynchronous Stochastic Gradient Descent with Delay Compensation. ICML "
+    "2017. arXiv:1609.08326",
     "zheng2019communication": "Zheng, Huang, Kwok. Communication-Efficient Distributed Blockwise Momentum SGD with "
     "Error-Feedback. NeurIPS 2019. arXiv:1905.10936",
+    "zhou2018convergence": "Zhou, Cong. On the Convergence Properties of a K-step Averaging Stochastic Gradient "
+    "Descent Algorithm for Nonconvex Optimization. IJCAI 2018. arXiv:1708.01012",
+    "zinkevich2010parallelized": "Zinkevich, Weimer, Smola, Li. Parallelized Stochastic Gradient Descent. NIPS 2010",
 }

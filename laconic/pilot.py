@@ -30,7 +30,7 @@ from laconic.crossing import Crossing, version_of
 from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
 from laconic.gates import Scout
-from laconic.probing import Agreement, curve
+from laconic.pricing import Agreement, curve
 from laconic.schedule import AbstractSchedule, Profile
 from laconic.schedule.halving import Halving
 from laconic.schedule.queueing import Message, launch_order
@@ -239,15 +239,15 @@ class Pilot:
             replica.crossing.stop()
         chunk = setting.schedule.chunk_bytes
         dense = all(b.plain for b in replica.buckets) and replica.plan.compress != Identity()
-        if setting.runs != self._runs() or (self.in_use and chunk != self.in_use.schedule.chunk_bytes) or dense:
+        if setting.runs != self._runs() or chunk != replica.chunk_bytes or dense:
             replica.recut(self._cut(setting), chunk)
         urgent = self._urgency(setting)
         order = sorted(replica.units, key=lambda u: u.spec.id)
         ordered = setting.crosses or not isinstance(replica.driver, Lanes)
         if ordered and urgent is not None and not setting.schedule.halves:
-            replica.units = self._by_priority(order, urgent, setting)
+            replica.reorder(self._by_priority(order, urgent, setting))
         else:
-            replica.units = order
+            replica.reorder(order)
         if isinstance(replica.driver, Lanes):
             replica.driver.width = _width(setting.schedule, len(replica.driver.desks))
         if setting.crosses:
@@ -332,15 +332,15 @@ class Pilot:
         self._usual_s = usual_s
         self._last = self.clock.now()
 
-    def adopt(self, runs: Runs) -> None:
+    def adopt(self, runs: Runs, chunk_bytes: int | None) -> None:
         """Buckets as a checkpoint has them."""
         is_dense = self.replica.plan.compress != Identity() and all(b.plain for b in self.replica.buckets)
-        if runs == self._runs() and not is_dense:
+        if runs == self._runs() and chunk_bytes == self.replica.chunk_bytes and not is_dense:
             return
         setting = Setting("as the checkpoint has it", self.schedule, runs, crosses=False)
         if self.replica.crossing is not None:
             self.replica.crossing.stop()
-        self.replica.recut(self._cut(setting), self.schedule.chunk_bytes)
+        self.replica.recut(self._cut(setting), chunk_bytes)
         if not self.schedule.recuts:
             self.in_use, self._phase, self._count = None, "watch", 0
         else:

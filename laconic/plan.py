@@ -17,20 +17,23 @@ from typing import Any, get_type_hints
 from laconic import baseline, presets
 from laconic import coding as packed
 from laconic import compress as what
+from laconic import outer as then
 from laconic import schedule as order
 from laconic import sync as when
 from laconic import topology as whom
 from laconic.coding import AbstractCoding
-from laconic.compress import AbstractCompressor, Chain, Coded, Identity, letters
+from laconic.compress import AbstractCompressor, Chain, Coded, Identity, letters, solo
 from laconic.core import grammar
 from laconic.core.component import Component
 from laconic.core.errors import PlanError
+from laconic.promises import Promises, promises
 from laconic.schedule import AbstractSchedule, Fused
-from laconic.sync import BSP, AbstractSync, Local, Subject
-from laconic.topology import AbstractTopology, AllReduce, Gossip
+from laconic.sync import ASP, BSP, CMFL, SSP, AbstractLazy, AbstractShared, AbstractSync, Local, Subject
+from laconic.topology import AbstractTopology, AllReduce, Gossip, ParameterServer
+from laconic.topology.mixing import ADChoco
 
 COMPONENTS: dict[str, type[Component]] = {
-    kind.name: kind for folder in (when, whom, what, packed, order) for kind in folder.ALL
+    kind.name: kind for folder in (when, then, whom, what, packed, order) for kind in folder.ALL
 }
 
 _NAMELESS = (Chain, Coded)  # written with '|'
@@ -51,17 +54,24 @@ class Plan:
             raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
         if isinstance(self.topology, Gossip):
             self._check_gossip(self.topology)
+        elif isinstance(self.sync, AbstractLazy | CMFL):
+            letters.check_alone(self.compress, str(self.sync))
+        elif isinstance(self.sync, AbstractShared):
+            self._check_shared(self.sync)
         self._check_schedule()
 
     def _check_schedule(self) -> None:
         schedule, subject = self.schedule, self.subject
-        if schedule.is_measured and subject is not Subject.GRADIENT:
+        if schedule.is_measured and (self.sync != BSP() or subject is not Subject.GRADIENT):
             raise PlanError(
-                f"Plan: {schedule} is about gradients that are exchanged while backward makes more, but here the "
-                f"{subject.value} is talked about after the step. Use fused, or bsp and allreduce."
+                f"Plan: {schedule} is about gradients that all exchange in every step while backward makes more, which "
+                f"'{self.sync} / {self.topology}' does not. Use fused, or bsp with allreduce or ps."
             )
-        if schedule.chunk_bytes is not None and subject is Subject.MODEL:
-            raise PlanError(f"Plan: {self.topology} mixes whole models, so {schedule} would cut nothing. Use fused.")
+        whole = subject in (Subject.MODEL, Subject.UPDATE) or isinstance(self.sync, AbstractLazy | CMFL)
+        if schedule.chunk_bytes is not None and whole:
+            raise PlanError(
+                f"Plan: '{self.sync} / {self.topology}' says whole buckets, so {schedule} would cut nothing. Use fused."
+            )
         if schedule.halves and not isinstance(self.topology, AllReduce):
             raise PlanError(
                 f"Plan: {schedule} is an all-reduce in two halves, which {self.topology} is not. Use priority."
@@ -74,15 +84,48 @@ class Plan:
 
     def _check_gossip(self, gossip: Gossip) -> None:
         letters.check(self.compress, gossip.by)
-        if not isinstance(self.sync, BSP | Local):
+        alone = isinstance(self.sync, SSP) or self.sync == ASP()
+        if alone and gossip.by.waits:
             raise PlanError(
-                f"Plan: {gossip} mixes models after every step (bsp) or every few (local(h)), not {self.sync}."
+                f"Plan: under {self.sync} nobody waits for a round, but {gossip.by.name} mixes in rounds. Use "
+                f"gossip({gossip.graph}, adpsgd), or adchoco with a compressor."
+            )
+        if not alone and self.sync not in (BSP(), Local(getattr(self.sync, "h", 1))):
+            raise PlanError(
+                f"Plan: {gossip} mixes models after every step (bsp), every few (local(h)) or in pairs that do not "
+                f"wait (ssp, asp), not {self.sync}."
+            )
+        if isinstance(gossip.by, ADChoco):
+            solo.check(self.compress, gossip.by.name)
+
+    def _check_shared(self, sync: AbstractShared) -> None:
+        if isinstance(self.topology, ParameterServer):
+            if self.topology.layout == "tree":
+                raise PlanError(
+                    f"Plan: {sync} keeps the model on servers, but those of {self.topology} only add up. Use ps or "
+                    f"ps(colocated)."
+                )
+            solo.check(self.compress, str(sync))
+        elif sync.only_servers or (isinstance(sync, ASP) and sync != ASP()):
+            raise PlanError(f"Plan: {sync} needs a server that takes updates in. Add ps: '{sync} / ps'.")
+        if self.compress.owns_momentum or self.compress.follows_lr:
+            raise PlanError(
+                f"Plan: {sync} says steps that the optimizer has taken, momentum and learning rate included, but "
+                f"{self.compress} wants gradients. Use what is inside it, or ef(...)."
             )
 
     @property
     def subject(self) -> Subject:
-        """What is talked about."""
-        return Subject.MODEL if isinstance(self.topology, Gossip) else self.sync.subject
+        """What is talked about at first."""
+        return self.subject_at(1)
+
+    def subject_at(self, step: int) -> Subject:
+        return Subject.MODEL if isinstance(self.topology, Gossip) else self.sync.subject_at(step)
+
+    @property
+    def promises(self) -> Promises:
+        """The most that a fault can cost, how stale models may be, whether replicas are equal: in words."""
+        return promises(self.sync, self.topology)
 
     def __str__(self) -> str:
         return f"{self.sync} / {self.topology} / {self.compress} / {self.schedule}"
@@ -104,7 +147,9 @@ class Plan:
                 problem = f"{part} writes what another stage chose. Use for example {part.example}."
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder not in _slots():
-                problem = f"{part} is a {part.folder} inside gossip(...). Use for example gossip(ring, choco)."
+                inside = "local(8, outer=slowmo)" if part.folder == "outer" else "gossip(ring, choco)"
+                kind = "an outer optimizer" if part.folder == "outer" else f"a {part.folder}"
+                problem = f"{part} is {kind} inside {inside.partition('(')[0]}(...). Use for example {inside}."
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder in slots:
                 raise grammar.point(

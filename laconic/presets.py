@@ -1,7 +1,7 @@
 """Whole systems and methods as plans, by name: `--plan preset:dgc`, `laconic list --presets`.
 
 A preset is a text and nothing else: `Plan.parse` reads it, and it may be copied and changed. Each says which paper or
-system it follows and where it differs. Optimizer settings that belong to a method are the user's: `note` names them.
+system it follows and where it differs. Optimizer settings that belong to a method are the user's: `differs` names them.
 `preset:seven` in a list of plans stands for the seven of Shi et al.'s survey (arXiv:2005.13247, Table 1).
 """
 
@@ -114,11 +114,13 @@ PRESETS: dict[str, Preset] = {
     "slowmo": Preset("local(12, outer=slowmo(0.7))", "SlowMo, Wang et al. 2020"),
     "bmuf": Preset("local(16, outer=bmuf)", "BMUF, Chen and Huo 2016"),
     "diloco": Preset("diloco(500)", "DiLoCo, Douillard et al. 2023", "AdamW inside is the user's"),
-    "sparseloco": Preset("diloco(30) / sparseloco", "SparseLoCo, Sarfi et al. 2025"),
+    "sparseloco": Preset("local(30) / ef_decay(sparseloco, beta=0.95)", "SparseLoCo, Sarfi et al. 2025"),
     # ------------------------------------------------------------- gossip
     "d-psgd": Preset("gossip(ring)", "D-PSGD, Lian et al. 2017"),
     "sgp": Preset("gossip(one_peer_exp, push_sum)", "Stochastic Gradient Push, Assran et al. 2019"),
-    "ad-psgd": Preset("gossip(ring, adpsgd)", "AD-PSGD, Lian et al. 2018", "needs an even number of ranks on a ring"),
+    "ad-psgd": Preset(
+        "asp / gossip(ring, adpsgd)", "AD-PSGD, Lian et al. 2018", "needs an even number of ranks on a ring"
+    ),
     "choco": Preset("gossip(ring, choco) / topk(0.01)", "Choco-SGD, Koloskova et al. 2019"),
     "powergossip": Preset("gossip(ring, powergossip)", "PowerGossip, Vogels et al. 2020"),
 }

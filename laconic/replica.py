@@ -5,7 +5,9 @@ Read it from top to bottom. Hooks are attached in place, so the training loop an
     loss.backward()    every gradient that becomes final fires `_ready`; a full bucket is launched
                        at the end of the pass `_end_of_backward` finishes all exchanges, takes the vote and,
                        if nobody objects, writes the means into `.grad` and keeps the new states
-    optimizer.step()   `_before_step` refuses non-finite steps; `_after_step` lets local SGD average its models
+                       (`crossed`, `priority`, tic and tac leave this to the next forward pass: crossing.py)
+    optimizer.step()   `_before_step` refuses non-finite steps; `_after_step` lets those who train alone for a while
+                       (local SGD, gossip, asynchronous plans) do what is due: stepping/, gossiping.py
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from laconic import lazily
 from laconic.buckets import Bucket, Unit, by_bucket, cut, joined, units
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
@@ -29,6 +32,7 @@ from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchange, Exchanged, Seat, Turn
 from laconic.core.state import holds
+from laconic.crossing import Crossing
 from laconic.drive.base import Driver, Place
 from laconic.drive.lanes import Lanes
 from laconic.gossiping import Gossiping, agree, consensus_distance, mix, stop
@@ -36,11 +40,15 @@ from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
 from laconic.plan import Plan
 from laconic.stats import Stats
+from laconic.stepping.base import Stepping
+from laconic.stepping.eager import Eager
+from laconic.stepping.on_servers import OnServers
+from laconic.stepping.rounds import Rounds
+from laconic.stepping.turns import Turns
 from laconic.sync import Subject
 from laconic.trace.spans import Spans
 
 if TYPE_CHECKING:
-    from laconic.crossing import Crossing
     from laconic.pilot import Pilot
 
 
@@ -71,34 +79,40 @@ class Replica:
         self.inventory, self.optimizer = inventory, optimizer
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
         self.groups = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
-        self.subject = plan.subject
-        self.spans: Spans | None = None  # where to note what was done when
-        self.crossing: Crossing | None = None  # where steps are taken bucket by bucket, during the next forward pass
-        self.pilot: Pilot | None = None  # measures steps and changes the order of messages accordingly
         self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world, self.groups)
-        self.units = units(self.buckets, plan.schedule.chunk_bytes)
-        self._pieces = by_bucket(self.units)
+        self.chunk_bytes = plan.schedule.chunk_bytes
+        self.units = units(self.buckets, self.chunk_bytes)  # buckets or their chunks, in launch order
+        self.subject = plan.subject_at(1)
         self.gossiping = Gossiping(plan, seat) if self.subject is Subject.MODEL else None
         if self.gossiping is not None:
             self.state = self.gossiping.fresh(self.buckets)
         else:
-            self.state = [self._fresh(b) for b in self.buckets]
-        self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
+            self.state = self._fresh_state()
+        self.stepping: Stepping | None = None if self.gossiping else Rounds.of(plan.sync, self)
+        self.anchor = [b.values() for b in self.buckets] if isinstance(self.stepping, Rounds) else []
         self.steps = self.turns = self.since = self.skipped = self.dense_bytes = 0
         self._quiet = False  # inside no_sync()
         self._passing = False  # inside a backward pass that will be exchanged
         self._exchanged = False  # the gradients in .grad are already means
         self._in_closure = False  # inside optimizer.step(closure)
-        self._next = 0  # the unit to launch next
-        self._means: list[Tensor] = []
-        self._flats: dict[int, Tensor] = {}  # what this pass exchanges, by bucket
+        self._turning = Turns(plan.sync, self.buckets)
+        self._live: list[Bucket] = []  # those that take part in this turn
+        self._line: list[Unit] = []  # their units
+        self._next = 0  # the one of them to launch next
+        self._begin_turn()
+        self.statistics = torch.empty(0)  # the last means of running statistics
+        self._launched: list[Unit] = []
+        self._flats: dict[int, Tensor] = {}  # what is exchanged, by bucket
         self._bad: dict[int, list[bool]] = {}  # this pass's non-finite parameters, by bucket
         self._objection: str | None = None
         self._warned = False
-        self.decisions: list[str] = []  # what was measured and chose while training
-        self._idle_since = self._step_since = 0.0  # by the tracing clock
         self.reduced_by = ""  # which all-reduce algorithm, in words; set by distribute()
         self._loaded = False  # a checkpoint, since the last step
+        self.crossing: Crossing | None = None  # where steps are taken bucket by bucket, during the next forward pass
+        self.pilot: Pilot | None = None  # measures steps and changes the order of messages accordingly
+        self.decisions: list[str] = []  # what the pilot measured and chose
+        self.spans: Spans | None = None  # where to note what was done when
+        self._since = 0.0  # by the tracing clock: what the training thread did until then is noted
         self._hooks: list[Any] = [
             optimizer.register_step_pre_hook(self._before_step),
             optimizer.register_step_post_hook(self._after_step),
@@ -120,43 +134,57 @@ class Replica:
         for hook in self._gradient_hooks:
             hook.remove()
         self._gradient_hooks = []
-        self.buckets, self.units = buckets, units(buckets, chunk_bytes)
-        self._pieces = by_bucket(self.units)
-        self.state = [self._fresh(b) for b in self.buckets]
+        self.buckets, self.units, self.chunk_bytes = buckets, units(buckets, chunk_bytes), chunk_bytes
+        self._turning = Turns(self.plan.sync, buckets)
+        self._begin_turn()
+        self.state = self._fresh_state()
         self._listen()
 
-    def _fresh(self, bucket: Bucket) -> Any:
-        """A bucket's state before its first exchange, a tuple of its chunks' where it is cut."""
-        states = [bucket.compress.init(u.spec, self._seat(bucket)) for u in self._pieces[bucket.spec.id]]
-        return tuple(states) if len(states) > 1 else states[0]
+    def reorder(self, line: list[Unit]) -> None:
+        """The same messages in another order, on all ranks alike, between two steps."""
+        assert not self._passing, "inside a backward pass"
+        self.units = line
+        self._begin_turn()
+
+    def _begin_turn(self) -> None:
+        self._live = self._turning.live(self.turns)
+        live = {bucket.spec.id for bucket in self._live}
+        self._line = [unit for unit in self.units if unit.bucket in live]
 
     # ------------------------------------------------------------- during backward
 
     def _ready(self, b: int, i: int) -> None:
         """Autograd says: this gradient is final for this pass."""
+        if self.subject is not Subject.GRADIENT:
+            return  # post-local SGD, later on
         if self._quiet:
             self._exchanged = False  # .grad now holds something the others have not seen
             return
         if not self._passing:
             self._begin()
         bucket = self.buckets[b]
+        if self._live is not self.buckets and bucket not in self._live:
+            return
         if i not in bucket.waiting:
             raise UsageError(
                 f"The gradient of {bucket.spec.names[i]!r} became final twice in one backward pass, or the last pass "
                 f"failed midway. Use checkpoint(use_reentrant=False); after a failed pass, close() this replica and "
                 f"distribute again on all ranks."
             )
+        self._tell_ready(b, bucket.spec.names[i])
+        bucket.take(i)
+        if self.plan.schedule.overlaps and not self._turning.delay:
+            while self._next < len(self._line) and not self.buckets[self._line[self._next].bucket].waiting:
+                self._launch(self._line[self._next])
+
+    def _tell_ready(self, b: int, name: str) -> None:
         if self.crossing is not None:
-            self.crossing.check_fresh(bucket.spec.names[i])
+            self.crossing.check_fresh(name)
         if self.pilot is not None:
-            self.pilot.ready(bucket.spec.names[i])
+            self.pilot.ready(name)
         if self.spans is not None:
             now = self.spans.now()
             self.spans.add("ready", now, now, self.turns, b)
-        bucket.take(i)
-        if self.plan.schedule.overlaps:
-            while self._next < len(self.units) and not self.buckets[self.units[self._next].bucket].waiting:
-                self._launch(self.units[self._next])
 
     def _begin(self) -> None:
         if self.crossing is not None:
@@ -173,34 +201,45 @@ class Replica:
     def _launch(self, unit: Unit) -> None:
         """Start the exchange of a bucket or a chunk; strictly in the order of `units`, the same on every rank."""
         if self._next == 0:
-            self._launch_statistics()
+            self.launch_statistics()
         bucket = self.buckets[unit.bucket]
         if unit.bucket not in self._flats:
             self._hold(bucket, *bucket.gradients())
-        self._start(unit, bucket)
+        self._start(unit)
+
+    def launch(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
+        """Start the exchange of a whole bucket, of something else than gradients."""
+        self._hold(bucket, flat, bad)
+        for unit in by_bucket(self.units)[bucket.spec.id]:
+            self._start(unit)
 
     def _hold(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
         self._flats[bucket.spec.id], self._bad[bucket.spec.id] = flat, bad
         if any(bad):
             flat.zero_()  # takes part in the collective; the vote will undo the step
 
-    def _start(self, unit: Unit, bucket: Bucket) -> None:
+    def _start(self, unit: Unit) -> None:
         halves = self.crossing is not None and self.crossing.halves
-        x = self._flats[unit.bucket][unit.start : unit.stop]
-        if bucket.plain:
-            program = add_up_in_halves(x) if halves else add_up(x)
-        else:
-            turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
-            old = self.state[unit.bucket] if unit.chunk < 0 else self.state[unit.bucket][unit.chunk]
-            program = bucket.compress.exchange(x, old, unit.spec, turn)
         launch = self.driver.launch_half if halves and isinstance(self.driver, Lanes) else self.driver.launch
-        launch(self.place(unit), program)
+        launch(self.place(unit), self._program(unit, in_halves=halves))
+        self._launched.append(unit)
         self._next += 1
+
+    def _program(self, unit: Unit, *, in_halves: bool) -> Exchange:
+        bucket, state = self.buckets[unit.bucket], self.state[unit.bucket]
+        flat = self._flats[unit.bucket]
+        x = flat if unit.chunk < 0 else flat[unit.start : unit.stop]
+        if lazily.concerns(self.plan.sync):
+            return lazily.program(self.plan.sync, bucket, x, state, Turn(self._seat(bucket), self.turns))
+        if bucket.plain:
+            return add_up_in_halves(x) if in_halves else add_up(x)
+        turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
+        return bucket.compress.exchange(x, state if unit.chunk < 0 else state[unit.chunk], unit.spec, turn)
 
     def place(self, unit: Unit) -> Place:
         return Place(self.turns, unit.bucket, unit.spec.names[0], unit.chunk, unit.spec.id)
 
-    def _launch_statistics(self) -> None:
+    def launch_statistics(self) -> None:
         """Running means and variances of norm layers are averaged beside the gradients."""
         flat = flatten(self.inventory.statistics(), torch.empty(0))  # cat promotes mixed types
         if flat.numel():
@@ -209,89 +248,103 @@ class Replica:
     # ------------------------------------------------------------- end of backward
 
     def _end_of_backward(self) -> None:
-        if self.spans is not None:
-            self.spans.add("compute", self._idle_since, self.spans.now(), self.turns)
         if self.crossing is not None and not self._passing:
             self.crossing.begin_backward()  # of a step without one
-        for unit in self.units[self._next :]:  # unused parameters, or a schedule that waited
+        moving, outcome = self._turning.late, self._finish_late()
+        for unit in self._line[self._next :]:  # unused parameters, or a schedule that waited
             self._launch(unit)
         if self.crossing is not None and self.crossing.on:
             self.crossing.depart()
             self._passing, self._exchanged = False, True
+            self._note("compute", self.turns - 1)
             return
-        with self.span("wait"):
-            verdict = self._finish([b.used() for b in self.buckets])
+        self.launch_vote([b.used() for b in self._live])
+        if self._turning.delay:
+            self._turning.late = self._live
+            for bucket in self._live:
+                bucket.rearm()
+        else:
+            moving, outcome = self._live, self.finish(self._live)
         self._passing, self._exchanged = False, True
-        with self.span("apply"):
-            self._write(verdict)
+        self._turning.move(moving)
+        if outcome is not None:
+            self._write_gradients(moving, *outcome)
+        self._begin_turn()
+        self._note("apply", self.turns - 1)
         if self.pilot is not None:
             self.pilot.written()
 
-    def _write(self, verdict: Verdict) -> None:
+    def _write_gradients(self, moving: list[Bucket], verdict: Verdict, means: list[Tensor]) -> None:
         if verdict.culprit is None:
-            for bucket, mean, used in zip(self.buckets, self._means, self._by_bucket(verdict.used), strict=True):
+            for bucket, mean, used in zip(moving, means, self._by_bucket(verdict.used, moving), strict=True):
                 bucket.write_gradients(mean, used, keep=holds(self.state[bucket.spec.id], mean))
-            self._means = []
-        else:
-            self.poison(verdict)
-            if self._in_closure:
-                self._refuse_step()
+            return
+        self.poison(verdict, moving)
+        if self._in_closure:
+            self._refuse_step()
 
-    def poison(self, verdict: Verdict) -> None:
-        for bucket, bad in zip(self.buckets, self._by_bucket(verdict.bad), strict=True):
+    def poison(self, verdict: Verdict, moving: list[Bucket]) -> None:
+        for bucket, bad in zip(moving, self._by_bucket(verdict.bad, moving), strict=True):
             bucket.poison(bad)
 
-    def _finish(self, used: list[list[bool]]) -> Verdict:
-        """Complete what was launched; commit the new states unless a rank objects."""
-        self.driver.launch(Place(self.turns, len(self.units) + 1, "vote"), self.ballot(used))
-        *outs, vote = self.driver.finish()
-        verdict: Verdict = vote.state
-        if self.inventory.norms:
-            self._statistics = outs.pop(0).mean
-        whole = self._whole(outs)
-        verdict = self._check_means(verdict, whole)
-        if verdict.culprit is None:
-            self.state = [out.state for out in whole]
-            self._means = [out.mean for out in whole]
-        self.take_verdict(verdict)
-        self.rearm()
-        return verdict
+    def _finish_late(self) -> tuple[Verdict, list[Tensor]] | None:
+        """What was launched a step ago, where updates are delayed."""
+        late, self._turning.late = self._turning.late, []
+        return self.finish(late) if late else None
 
-    def take_verdict(self, verdict: Verdict) -> None:
-        self._objection = None if verdict.culprit is None else self._sentence(*verdict.culprit)
+    def launch_vote(self, used: list[list[bool]]) -> None:
+        """The last launch of a turn."""
+        self.driver.launch(self.ballot_place, self.ballot(used))
 
-    def flats(self) -> dict[int, Tensor]:
-        """What this pass exchanges, by bucket."""
-        return self._flats
-
-    def used(self, verdict: Verdict) -> list[tuple[bool, ...]]:
-        """Which parameters had a gradient anywhere, by bucket."""
-        return list(self._by_bucket(verdict.used))
-
-    def take_statistics(self, mean: Tensor) -> None:
-        self._statistics = mean
+    @property
+    def ballot_place(self) -> Place:
+        return Place(self.turns, len(self.units) + 1, "vote")
 
     def ballot(self, used: list[list[bool]]) -> Exchange:
-        bad = [self._bad[b.spec.id] for b in self.buckets]
+        bad = [flags for _, flags in sorted(self._bad.items())]
+        self._next, self._bad = 0, {}
         return census(list(chain(*used)), list(chain(*bad)), self.seat.device)
 
-    def _whole(self, outs: Sequence[Exchanged]) -> list[Exchanged]:
+    def finish(self, live: list[Bucket], extra: int = 0) -> tuple[Verdict, list[Tensor]]:
+        """Complete what was launched; commit the new states unless a rank objects. The means of these buckets, and of
+        what else (`extra`) was launched after them."""
+        self._note("compute", self.turns)
+        *outs, vote = self.driver.finish()
+        self._note("wait", self.turns)
+        if self.inventory.norms:
+            self.statistics = outs.pop(0).mean
+        more = [outs.pop() for _ in range(extra)][::-1]
+        whole = self._whole(outs, live)
+        verdict = self._check_means(vote.state, whole, live)
+        if verdict.culprit is None:
+            for bucket, out in zip(live, whole, strict=True):
+                self.state[bucket.spec.id] = out.state
+        self.take_verdict(verdict, live)
+        self.end_turn(live)
+        return verdict, [out.mean for out in (*whole, *more)]
+
+    def _whole(self, outs: Sequence[Exchanged], live: list[Bucket]) -> list[Exchanged]:
         """Buckets, from what units brought in launch order."""
-        brought = dict(zip((u.spec.id for u in self.units), outs, strict=True))
-        pieces = ((b.spec.id, self._pieces[b.spec.id]) for b in self.buckets)
-        return [joined([brought[u.spec.id] for u in mine], self._flats[b]) for b, mine in pieces]
+        brought = {unit.spec.id: out for unit, out in zip(self._launched, outs, strict=True)}
+        pieces = by_bucket(self._launched)
+        return [joined([brought[u.spec.id] for u in pieces[b.spec.id]], self._flats[b.spec.id]) for b in live]
 
-    def rearm(self) -> None:
-        """Ready for the next pass."""
+    def take_verdict(self, verdict: Verdict, live: list[Bucket]) -> None:
+        self._objection = None if verdict.culprit is None else self._sentence(*verdict.culprit, live)
+
+    def end_turn(self, live: list[Bucket]) -> tuple[list[Unit], dict[int, Tensor]]:
+        """Ready for the next; what was launched in this one."""
+        launched, flats = self._launched, self._flats
+        self._launched, self._flats = [], {}
         self.turns += 1
-        self._next, self._bad, self._flats = 0, {}, {}
-        for bucket in self.buckets:
+        for bucket in live:
             bucket.rearm()
+        return launched, flats
 
-    def _check_means(self, verdict: Verdict, outs: list[Exchanged]) -> Verdict:
+    def _check_means(self, verdict: Verdict, outs: list[Exchanged], live: list[Bucket]) -> Verdict:
         """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
         at = 0
-        for bucket, out in zip(self.buckets, outs, strict=True):
+        for bucket, out in zip(live, outs, strict=True):
             bad = [] if bucket.plain else bucket.bad(out.mean)
             if verdict.culprit is None and any(bad):
                 flags = [False] * at + bad
@@ -304,17 +357,21 @@ class Replica:
         """New parameters were loaded between two rounds: the way is measured from there."""
         if self.gossiping is not None and not (self._loaded and self.gossiping.topology.by.waits):
             self.gossiping.restart(self)
-        if self.anchor and self.since == 0:
-            self.anchor = [b.values() for b in self.buckets]
+        if self.stepping is not None:
+            self.stepping.restart(self, loaded=self._loaded)
 
-    def _by_bucket(self, flags: tuple[bool, ...]) -> Iterator[tuple[bool, ...]]:
+    def used(self, verdict: Verdict) -> list[tuple[bool, ...]]:
+        """Which parameters had a gradient anywhere, by bucket."""
+        return list(self._by_bucket(verdict.used, self.buckets))
+
+    def _by_bucket(self, flags: tuple[bool, ...], live: list[Bucket]) -> Iterator[tuple[bool, ...]]:
         at = 0
-        for bucket in self.buckets:
+        for bucket in live:
             yield flags[at : at + len(bucket.params)]
             at += len(bucket.params)
 
-    def _sentence(self, rank: int, number: int) -> str:
-        names = [name for b in self.buckets for name in b.spec.names]
+    def _sentence(self, rank: int, number: int, live: list[Bucket]) -> str:
+        names = [name for b in live for name in b.spec.names]
         what = "model delta" if self.subject is Subject.DELTA else "gradient"
         return (
             f"Rank {rank} found NaN or infinity in the {what} of {names[number]!r} at step {self.steps + 1}. No "
@@ -326,11 +383,12 @@ class Replica:
     def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         self.inventory.check(optimizer)
         closure = any(args[1:]) or bool(kwargs.get("closure"))  # args[0] is the optimizer itself
+        self._note("compute", self.turns)
         if self.pilot is not None:
             self.pilot.before_step(closure=closure)
         if self.subject is Subject.GRADIENT:
             untouched = all(p.grad is None for p in self.inventory.trained.values())
-            if not closure and (untouched or not self._exchanged):
+            if not closure and ((untouched and not self._turning.delay) or not self._exchanged):
                 self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part
             self._in_closure = closure
             if self.crossing is not None and self.crossing.pending:
@@ -340,14 +398,12 @@ class Replica:
         if self._objection is not None and getattr(optimizer, "found_inf", None) is None:
             self._refuse_step()  # a fused optimizer under GradScaler skips the step by itself
         elif self.subject is Subject.GRADIENT and not closure:
-            self._write_statistics()
-        if self.spans is not None:
-            self._step_since = self.spans.now()
+            self.write_statistics()
 
     def _refuse_step(self) -> None:
         sentence, self._objection, self._exchanged = self._objection, None, False
         if self.nonfinite == "raise":
-            if self.gossiping is not None:
+            if self.subject in (Subject.MODEL, Subject.UPDATE):
                 stop(self, str(sentence))
             raise NonFiniteError(sentence)
         self.skipped += 1
@@ -359,66 +415,69 @@ class Replica:
         self.steps += 1
         self.since += 1
         if self._in_closure and self._exchanged and self.subject is Subject.GRADIENT:
-            self._write_statistics()
+            self.write_statistics()
         self._exchanged = self._in_closure = False
         self.dense_bytes += sum(all_reduce_bytes(b.spec.nbytes, self.seat.world) for b in self.buckets)
         self._loaded = False
         if self.gossiping is not None and self.plan.sync.talks(self.steps):
             mix(self, self.gossiping)
-        elif self.subject is Subject.DELTA and self.plan.sync.talks(self.steps):
-            self._average_models()
         elif self.subject is Subject.GRADIENT:
             self.since = 0
+            self._turning.shrink(self.lr)
+        elif self.stepping is not None:
+            self.stepping.after_step(self)
+        if self.plan.subject_at(self.steps + 1) is not self.subject:
+            self._change_subject()
         if self.crossing is not None:
             self.crossing.after_step()
-        if self.spans is not None:
-            self._idle_since = self.spans.now()
-            self.spans.add("optimizer", self._step_since, self._idle_since, self.turns - 1)
+        self._note("optimizer", self.turns - 1)
         if self.pilot is not None:
             self.pilot.after_step()
 
+    def _note(self, name: str, turn: int) -> None:
+        """For a trace: what the training thread has done since the last note."""
+        if self.spans is not None:
+            now = self.spans.now()
+            self.spans.add(name, self._since, now, turn)
+            self._since = now
+
     @contextmanager
     def span(self, name: str, bucket: int = -1) -> Iterator[None]:
-        """On the training thread."""
+        """For a trace: a part of that."""
         if self.spans is None:
             yield
         else:
             with self.spans.span(name, self.turns, bucket):
                 yield
 
-    # ------------------------------------------------------------- local SGD
+    def _change_subject(self) -> None:
+        """Post-local SGD: from here on models are averaged; a gradient's error memory is of no use for them."""
+        self.subject = self.plan.subject_at(self.steps + 1)
+        self.state = self._fresh_state()
+        if self.stepping is not None:
+            self.stepping.restart(self)
+
+    # ------------------------------------------------------------- between exchanges
 
     def _check_alone(self) -> None:
-        """Between exchanges nobody is asked: a rank that sees NaN stops (or skips) on its own."""
+        """Nobody is asked: a rank that sees NaN stops (or skips) on its own."""
         for bucket in self.buckets:
             bad = bucket.bad_gradients()
             if any(bad):
                 number = sum(len(b.params) for b in self.buckets[: bucket.spec.id]) + bad.index(True)
-                self._objection = self._sentence(self.seat.rank, number).replace("model delta", "gradient")
+                sentence = self._sentence(self.seat.rank, number, self.buckets)
+                self._objection = sentence.replace("model delta", "gradient")
 
-    def _average_models(self) -> None:
-        for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
-            way = (anchor - bucket.values()).mul_(bucket.weight)
-            self._hold(bucket, way, bucket.bad(way))
-        self._launch_statistics()
-        for unit in self.units:
-            self._start(unit, self.buckets[unit.bucket])
-        verdict = self._finish([[True] * len(b.params) for b in self.buckets])
-        if verdict.culprit is not None:
-            sentence, self._objection = self._objection, None
-            raise NonFiniteError(f"{sentence} This came up when models were averaged after step {self.steps}.")
-        for number, (bucket, mean) in enumerate(zip(self.buckets, self._means, strict=True)):
-            self.anchor[number] = self.anchor[number] - mean
-            bucket.write_values(self.anchor[number])
-        self._means = []
-        self._write_statistics()
-        self.since = 0
+    def take_objection(self) -> str | None:
+        """What a rank said against the last turn."""
+        sentence, self._objection = self._objection, None
+        return sentence
 
-    def _write_statistics(self) -> None:
-        if self.inventory.norms:
+    def write_statistics(self) -> None:
+        if self.inventory.norms and self.statistics.numel():
             at = 0
             for t in self.inventory.statistics():
-                t.copy_(self._statistics[at : at + t.numel()].view_as(t))
+                t.copy_(self.statistics[at : at + t.numel()].view_as(t))
                 at += t.numel()
 
     # ------------------------------------------------------------- what users call
@@ -438,20 +497,31 @@ class Replica:
             raise UsageError("replica.flush() was called inside a backward pass.")
         if self.crossing is not None:
             self.crossing.flush()
+        self._drop_late()
         if self.gossiping is not None and self.since:
             mix(self, self.gossiping)
-        elif self.subject is Subject.DELTA and self.since:
-            self._average_models()
+        elif self.stepping is not None and self.subject is not Subject.GRADIENT and self.since:
+            self.stepping.flush(self)
+
+    def _drop_late(self) -> None:
+        """A delayed update that no step will apply."""
+        self._finish_late()
+        self._begin_turn()
+
+    def observe(self, loss: float) -> None:
+        """Tell the loss of a step, for plans that follow it (`adacomm`, `lupa`); others do not care."""
+        if self.stepping is not None:
+            self.stepping.observe(loss)
 
     def average(self) -> None:
         """End with one model: everyone's mean, also of running statistics. To be called on all ranks alike."""
         if self.gossiping is None:
             self.flush()
             return
-        self._launch_statistics()
+        self.launch_statistics()
         if self.inventory.norms:
-            self._statistics = self.driver.finish()[0].mean
-            self._write_statistics()
+            self.statistics = self.driver.finish()[0].mean
+            self.write_statistics()
         agree(self, self.gossiping)
 
     def consensus_distance(self) -> float:
@@ -462,23 +532,37 @@ class Replica:
     def stats(self) -> Stats:
         waited = self.driver.waited_s
         sent, on_interface = self.link.sent_bytes, self.link.tx_bytes
-        done = (self.steps, self.turns, sent, self.dense_bytes, waited, self.skipped, on_interface)
-        return Stats(*done, self.reduced_by)
+        seen = self.stepping if isinstance(self.stepping, OnServers | Eager) else None
+        done = (
+            self.steps,
+            seen.pushed if seen else self.turns,
+            sent,
+            self.dense_bytes,
+            waited,
+            self.skipped,
+            on_interface,
+        )
+        pairs = None if self.gossiping is None else self.gossiping.pairs
+        staleness = seen.staleness if seen else pairs.staleness if pairs and pairs.bound is not None else None
+        return Stats(*done, self.reduced_by, staleness, seen.dropped if seen else 0)
 
     def state_dict(self) -> dict[str, Any]:
         """This rank's own state: save it on every rank, beside the model and the optimizer."""
         if self.crossing is not None:
             self.crossing.flush()
+        self._drop_late()
         return pack_state(self)
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         if self.crossing is not None:
             self.crossing.flush()
         unpack_state(self, saved)
+        self.subject = self.plan.subject_at(self.steps + 1)
+        self._begin_turn()
         self._loaded = True
 
     def watched_by(self, spans: Spans) -> None:
-        self.spans, self._idle_since = spans, spans.now()
+        self.spans, self._since = spans, spans.now()
 
     def keep(self, hook: Any) -> None:
         """Somebody else's hook that ends with this replica: `close` removes it."""
@@ -495,16 +579,32 @@ class Replica:
         self._hooks, self._gradient_hooks = [], []
         if self.gossiping is not None:
             self.gossiping.close()
+        if self.stepping is not None:
+            self.stepping.close()
         memory.release()
 
     def _seat(self, bucket: Bucket) -> Seat:
         return replace(self.seat, device=bucket.device)
 
+    def _fresh_state(self) -> list[Any]:
+        if lazily.concerns(self.plan.sync):
+            return [lazily.fresh(self.plan.sync, b) for b in self.buckets]
+        pieces = by_bucket(self.units)
+        return [self._fresh(b, pieces[b.spec.id]) for b in self.buckets]
+
+    def _fresh(self, bucket: Bucket, pieces: list[Unit]) -> Any:
+        """A bucket's state before its first exchange, a tuple of its chunks' where it is cut."""
+        states = [bucket.compress.init(u.spec, self._seat(bucket)) for u in pieces]
+        return tuple(states) if len(states) > 1 else states[0]
+
     def _lr(self, bucket: Bucket) -> float:
         """Model deltas have their learning rate in them already."""
         if self.subject is Subject.DELTA or not bucket.compress.follows_lr:
             return 1.0
-        return float(self.optimizer.param_groups[bucket.group]["lr"])
+        return self.lr(bucket)
+
+    def lr(self, bucket: Bucket) -> float:
+        return float(self.optimizer.param_groups[bucket.group].get("lr", 1.0))
 
     def _warn_once(self, text: str) -> None:
         if not self._warned:

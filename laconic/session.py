@@ -9,6 +9,7 @@ Besides `cli/` this is the only file that reads the environment:
     LACONIC_TRACE                                            set by `laconic run --trace`: the trace to be written
     LACONIC_JOURNAL, LACONIC_STEPS                           set by `laconic compare`: a folder for rank{r}.json, and
                                                              after how many steps to end a script
+    LACONIC_PROFILE                                          set by `laconic profile`: a folder for rank{r}.json
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from laconic.drive.torch_dist import TorchDist
 from laconic.net.auth import Keys, read_keys
 from laconic.net.lines import own_address
 from laconic.net.link import Link
+from laconic.planner import profiler
 
 DEFAULT_TIMEOUT_S = 300.0
 LONGEST_TIMEOUT_S = 1e6
@@ -123,6 +125,8 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
     folder, steps = env.get("LACONIC_JOURNAL"), _number(env, "LACONIC_STEPS", 0)
     where = Path(folder) if folder else None
     journal.start(where, session.rank, session.world, session.interface, int(steps) or None)
+    profile = env.get("LACONIC_PROFILE")
+    profiler.start(Path(profile) / f"rank{session.rank}.json" if profile else None)
     return session
 
 

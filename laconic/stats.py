@@ -15,6 +15,8 @@ class Stats:
     skipped_steps: int  # steps dropped because a gradient was not finite
     tx_bytes: int | None = None  # what the kernel counted on this host's interface since then; None outside a lab
     reduced_by: str = ""  # how sums are made: native, ring, ... or what allreduce(auto) measured and chose
+    staleness: int | None = None  # the most steps that the slowest rank was behind this one; None: does not apply
+    dropped_updates: int = 0  # steps of this rank that came too late to count
 
     @property
     def ratio(self) -> float:

@@ -1,6 +1,7 @@
 """`LACONIC_TRACE`: this rank's spans, written beside the trace they will be merged into when the process ends.
 
-Clocks are compared when a replica is attached and every `EVERY` steps after that, on all ranks at the same step.
+Clocks are compared when a replica is attached and every `EVERY` steps after that, on all ranks at the same step. The
+first model a process distributes is traced. Over parameter servers there are the spans of the training thread alone.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import atexit
 import warnings
 from pathlib import Path
+from typing import ClassVar
 
 from laconic.drive.base import Driver
 from laconic.drive.clocks import compare_clocks
@@ -20,8 +22,18 @@ from laconic.trace.spans import Spans
 EVERY = 250  # steps
 
 
+class Tracing:
+    """Of one process."""
+
+    traced: ClassVar[set[Path]] = set()
+
+
 def start(out: Path, replica: Replica, driver: Driver, rank: int) -> None:
     """All ranks must call it together, before the first step."""
+    if out in Tracing.traced:
+        warnings.warn(f"{out} holds the model that was distributed first, not this one.", stacklevel=4)
+        return
+    Tracing.traced.add(out)
     spans = Spans()
     desks = driver.desks if isinstance(driver, Lanes) else [driver] if isinstance(driver, TorchDist) else []
     for desk in desks:

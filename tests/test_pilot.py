@@ -9,12 +9,14 @@ import torch
 from torch.nn.functional import cross_entropy
 
 import laconic
-from laconic import probing
+from laconic import pricing
 from laconic.buckets import Bucket
 from laconic.core.clock import ManualClock
 from laconic.core.errors import UsageError
+from laconic.drive.lanes import Lanes
 from laconic.pilot import RECHECK, WARM, WATCH, Pilot, Setting
 from laconic.replica import Replica
+from laconic.schedule import priority
 from laconic.schedule.halving import ROUNDS, WINDOW
 from tests.processes import results
 from tests.replica.loops import batches, mlp, sgd
@@ -108,34 +110,48 @@ def test_what_remembers_by_bucket_travels_dense_until_it_is_cut():
     assert not all(b.plain for b in again.buckets)
 
 
-def _tuned(rank: int, world: int) -> tuple[list[str], int, list[int], bool]:
+TRIED = (("512B", "512B"), ("1KiB", "2KiB"), ("2KiB", "2KiB"), ("4KiB", "8KiB"))
+WANTED = 1 << 10
+
+
+def _largest(replica: Replica) -> int:
+    """Bytes of the longest message this replica sends now."""
+    return max(unit.spec.nbytes for unit in replica.units)
+
+
+def _tuned(rank: int, world: int) -> tuple[list[str], list[int], int, bool]:
     laconic.init(timeout_s=30)
-    probing.SIZES = (2**10, 2**13)
+    pricing.SIZES = (2**10, 2**13)
+    priority._TRIED = TRIED
     run = Watched("priority(auto, credit=auto)", rank)
-    run.run(WARM + WATCH, lambda _: 1.0)
-    wanted = 16 << 20
+    used: list[int] = []
 
     def seconds(replica: Replica) -> float:
-        in_use = replica.pilot.in_use if replica.pilot is not None else None
-        if in_use is None or not in_use.crosses:
+        used.append(_largest(replica))
+        crosses = replica.crossing is not None and replica.crossing.on
+        if not crosses:
             return 4.0
-        return 1.0 if in_use.schedule.chunk_bytes == wanted else 2.0 + 0.1 * rank
+        return 1.0 if WANTED // 2 < used[-1] <= WANTED else 2.0 + 0.1 * rank
 
-    run.run(200, seconds)
-    assert run.pilot.in_use is not None
-    crossing = run.replica.crossing is not None and run.replica.crossing.on
-    sizes = [b.spec.nbytes for b in run.replica.buckets]
-    return run.replica.decisions, run.pilot.in_use.schedule.chunk_bytes or 0, sizes, crossing
+    run.run(WARM + WATCH, lambda _: 1.0)
+    run.run(75, seconds)
+    assert isinstance(run.replica.driver, Lanes)
+    crosses = run.replica.crossing is not None and run.replica.crossing.on
+    return run.replica.decisions, used, run.replica.driver.width, crosses
 
 
 def test_the_tuned_value_is_the_one_in_use_on_all_ranks_from_the_same_step():
     zero, one = results(2, _tuned)
-    assert zero == one
-    decisions, chunk, sizes, crossing = zero
-    assert chunk == 16 << 20
-    assert crossing
-    assert "'16MiB'" in decisions[0] or "16MiB" in decisions[0]
-    assert len(sizes) == 1  # 13 kB of parameters: one bucket below this chunk, as below any that were tried
+    assert zero == one  # also what every single step was sent with
+    decisions, used, width, crosses = zero
+    assert len(decisions) == 1
+    assert "on priority(1KiB, credit=2KiB)" in decisions[0].replace("'", "")
+    decided = int(decisions[0].split("from step ")[1].split()[0]) - (WARM + WATCH) - 1
+    assert {512, 1024, 2048, 4096} <= set(used[:decided])  # all of them were tried
+    assert decided < len(used)
+    assert set(used[decided:]) == {WANTED}
+    assert crosses
+    assert width == 2  # lanes: a credit of two chunks
 
 
 def test_several_sizes_cannot_be_tried_with_a_memory():

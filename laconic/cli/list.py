@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from laconic.catalogue import Entry, catalogue
-from laconic.core.errors import PlanError
-from laconic.plan import Plan
-from laconic.presets import GROUPS, PRESETS, Preset
+from laconic.presets import GROUPS, PRESETS
 
 WIDTH = 100
 NO_BREAK = "\u00a0"  # textwrap breaks lines only at plain spaces
 QUESTIONS = {
     "sync": "when do workers talk?",
+    "outer": "what is done with the mean of ways?",
     "topology": "with whom?",
     "graph": "gossip along which graph?",
     "mixing": "how does gossip mix models?",
@@ -57,8 +56,8 @@ def as_json(entries: Iterable[Entry]) -> str:
 
 
 def presets_as_json() -> str:
-    """An array of objects with the keys name, plan, follows, differs, missing."""
-    rows = [{"name": n, **asdict(p), "missing": missing(p)} for n, p in PRESETS.items()]
+    """An array of objects with the keys name, plan, follows, differs."""
+    rows = [{"name": name, **asdict(preset)} for name, preset in PRESETS.items()]
     return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
@@ -67,23 +66,13 @@ def presets_as_table() -> str:
     indent = " " * 22
     lines = []
     for name, preset in PRESETS.items():
-        problem = missing(preset)
-        words = [preset.follows, preset.differs and f"differs: {preset.differs}", problem and f"not yet: {problem}"]
+        words = [preset.follows, preset.differs and f"differs: {preset.differs}"]
         lines.append(f"  {name:18}  {preset.plan}")
         lines += textwrap.wrap("; ".join(filter(None, words)), WIDTH, initial_indent=indent, subsequent_indent=indent)
     for name, members in GROUPS.items():
         head = f"  {name:18}  all of "
         lines += textwrap.wrap(head + ", ".join(members), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
     return "\n".join(lines)
-
-
-def missing(preset: Preset) -> str:
-    """Why this version cannot run it; empty if it can."""
-    try:
-        Plan.parse(preset.plan)
-    except PlanError as error:
-        return str(error).splitlines()[0]
-    return ""
 
 
 def as_table(entries: Iterable[Entry]) -> str:

@@ -33,7 +33,10 @@ def finish(out: Path) -> None:
     files = parts(out)
     traces = [read_rank(path) for path in files]
     if not traces:
-        print(f"laconic run: no rank left a trace for {out}: none called laconic.distribute.", file=sys.stderr)
+        print(
+            f"laconic run: no rank left a trace for {out}: none ran a plan of laconic's own.",
+            file=sys.stderr,
+        )
         return
     write_whole(out, json.dumps(chrome(traces)))
     for path in files:

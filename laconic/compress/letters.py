@@ -50,6 +50,28 @@ def check(compress: AbstractCompressor, by: AbstractMixing) -> None:
         raise PlanError(f"{where}: {compress} promises no bound that {by.name} could rely on.")
 
 
+def check_alone(compress: AbstractCompressor, who: str) -> None:
+    """PlanError where a worker could not say its update by itself in one message."""
+    traits = compress.traits(NOMINAL)
+    if compress == Identity():
+        return
+    if traits.remembers or compress.owns_momentum or compress.follows_lr:
+        raise PlanError(f"{who} with {compress}: {who} remembers what was not sent. Use what is inside {compress}.")
+    if _codec(compress) is None or not traits.mean or traits.contraction is None:
+        raise PlanError(
+            f"{who} with {compress}: workers speak one by one, and {compress} asks for sums over all or promises no "
+            f"bound. Use a quantizer or a sparsifier, for example topk(0.01), qsgd(bits=4) or sign."
+        )
+
+
+def alone(compress: AbstractCompressor, spec: BucketSpec, turn: Turn) -> Desk:
+    """Where one worker's message of this bucket and turn is written and read, for whoever wants it."""
+    codec = _codec(compress)
+    if codec is None:
+        return Plain(spec, turn, wide(spec), spec.numel)
+    return Letters(codec, spec, turn, compress.traits(spec).damping)
+
+
 def desk(compress: AbstractCompressor, by: AbstractMixing, spec: BucketSpec, turn: Turn) -> Desk:
     """Where this bucket's messages of this round are written and read."""
     codec = _codec(compress)

@@ -70,6 +70,10 @@ class ServerClerk:
         """What one worker's message stands for."""
         return self._desk(step).read([(message, self.numel, self.chunk)], message, 1.0)
 
+    def encode(self, x: Tensor, step: int) -> Tensor:
+        """As a worker would."""
+        return self._desk(step).write(x, self.chunk)
+
     def _desk(self, step: int) -> Desk:
         # A rank of its own for every chunk, so that servers round independently of workers and of each other.
         rank, router = self.world + self.chunk, Always(Route.SERVER, self.chunks)

@@ -20,9 +20,12 @@ class Ask(IntEnum):
     RULE = FIRST_OWN + 7  # text: how updates of key `tag.bucket` are applied
     START = FIRST_OWN + 8  # the first value of a key
     PUSH = FIRST_OWN + 9  # an update of a key; answered with its new version
-    PULL = FIRST_OWN + 10  # a range of a key once it has version `word` and everyone has pushed `tag.part` times
+    PULL = (
+        FIRST_OWN + 10
+    )  # a range of a key; word: my pushes and the version it must have, everyone's pushes `tag.part`
     RECALL = FIRST_OWN + 11  # one of the versions of a chunk's memory: `tag.round` 0 or 1; answered with its number
     REMIND = FIRST_OWN + 12  # ... and back: version `word`
+    REST = FIRST_OWN + 13  # nobody shall wait for this worker (word 1), or again (0)
 
 
 def versions(base: int, made: int) -> int:
@@ -34,7 +37,11 @@ def split_versions(word: int) -> tuple[int, int]:
 
 
 def order_part(number: int, chunk: int) -> int:
-    """The part of a tag that names an order and a chunk of it."""
+    """The part of a tag with which a worker pushes: its own number of the order, and the chunk.
+
+    Workers number orders as they come to them, and exchanges of several rounds come to them in any order. So the number
+    means something only together with the worker: messages are paired, and answered, by chunk alone.
+    """
     assert 0 <= chunk < 1 << 12, f"chunk {chunk}"
     assert 0 <= number < 1 << 20, f"order {number}"
     return number << 12 | chunk
@@ -42,3 +49,7 @@ def order_part(number: int, chunk: int) -> int:
 
 def order_of(part: int) -> int:
     return part >> 12
+
+
+def chunk_of(part: int) -> int:
+    return part & 0xFFF

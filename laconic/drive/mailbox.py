@@ -27,6 +27,7 @@ from laconic.core.exchange import Clerk, Deal, Exchange, Exchanged, Gather, Max,
 from laconic.drive.asks import Ask, order_part, versions
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
+from laconic.drive.torch_dist import GivenUpError
 from laconic.drive.wiring import Wiring
 from laconic.net.frames import Kind, Tag
 from laconic.net.link import Link
@@ -72,6 +73,7 @@ class MailboxDriver:
         """`beside`: what servers in this process have sent; it leaves this rank too. `closing`: called by `close`."""
         self.box, self.wiring, self.link, self.roster, self.timeout_s = box, wiring, link, roster, timeout_s
         self.waited_s = 0.0
+        self.given_up: Callable[[], bool] = lambda: False  # is waiting of no use any more?
         self._clock = clock or WallClock()
         self._awaited: dict[Key, _Awaited] = {}
         self._early: dict[Key, Tensor] = {}
@@ -83,6 +85,7 @@ class MailboxDriver:
         self.homes: dict[tuple[int, int, int], int] = {}  # which server keeps the memory of which chunk
         self._beside, self._closing = tuple(beside), tuple(closing)
         self._counted = Link()
+        self._cause = ""
 
     def launch(self, place: Place, program: Exchange) -> None:
         assert place not in self._order, f"{place} is under way already"
@@ -91,25 +94,44 @@ class MailboxDriver:
         self._advance(flight)
         self._progress(0.0)
 
+    @property
+    def flying(self) -> bool:
+        """Is any exchange under way?"""
+        return bool(self._flying)
+
+    def wait(self) -> None:
+        """For the next letter, a bell or a second; and advance what it concerns."""
+        self._progress(_LOOK_UP_S)
+
     def finish(self) -> list[Exchanged]:
-        heard = time.monotonic()
+        heard = looked = time.monotonic()
         try:
             while self._flying:
                 start = self._clock.now()
-                if self._progress(_LOOK_UP_S):
-                    heard = time.monotonic()
-                else:
-                    self._look_up(time.monotonic() - heard)
+                moved, now = self._progress(_LOOK_UP_S), time.monotonic()
+                if moved:
+                    heard = looked = now
+                elif self.given_up():
+                    raise GivenUpError("This rank stopped waiting for its servers.")
+                elif now - looked > _LOOK_UP_S / 2:  # it was not only a bell
+                    looked = now
+                    self._look_up(now - heard)
                 self.waited_s += self._clock.now() - start
             return [self._done[place] for place in self._order]
         finally:
-            self._flying, self._done, self._order, self._awaited = {}, {}, [], {}
-            self._ready.clear()
-            self._count_beside()
+            self.forget()
+
+    def forget(self) -> None:
+        """Whatever is under way."""
+        self._flying, self._done, self._order, self._awaited = {}, {}, [], {}
+        self._ready.clear()
+        self._count_beside()
 
     def close(self, why: str = "") -> None:
-        """Take leave of the servers, then end those in this process."""
-        self.box.close(why)
+        """Take leave of the servers, then end those in this process.
+
+        Who has given up says why, so that others who hear of it first learn what happened first."""
+        self.box.close(why or self._cause)
         for end in self._closing:
             end()
         self._closing = ()
@@ -175,6 +197,7 @@ class MailboxDriver:
 
     def _give_up(self, cause: str) -> None:
         place = next(iter(self._flying), Place(0, 0, "between exchanges"))
+        self._cause = self._cause or cause
         raise PeerError(self.roster.explain(place, cause.rstrip(".")))
 
     # ------------------------------------------------------------- requests
@@ -184,7 +207,7 @@ class MailboxDriver:
             answers = [self._issue(flight, request) for request in ask.requests]
             return lambda: tuple(answer() for answer in answers)
         place = flight.place
-        tag = Tag(place.step, place.bucket, flight.round, next(flight.slots))
+        tag = Tag(place.step, place.number, flight.round, next(flight.slots))
         match ask:
             case Mean() | Sum() | Max():
                 return self._reduce(flight, tag, ask)
@@ -254,9 +277,9 @@ class MailboxDriver:
                 self._send(server, Ask.ORDER, clerk.text(), word=number)
                 if clerk.memory_size:
                     self.homes[clerk.key] = server
-            piece = tag._replace(part=order_part(number, chunk))
-            self._await(flight, (piece, 0), lambda t, chunk=chunk: replies.__setitem__(chunk, t))  # type: ignore[misc]
-            self._send(server, Ask.SERVE, message, piece, word)
+            answered = tag._replace(part=chunk), 0
+            self._await(flight, answered, lambda t, chunk=chunk: replies.__setitem__(chunk, t))  # type: ignore[misc]
+            self._send(server, Ask.SERVE, message, tag._replace(part=order_part(number, chunk)), word)
         device = ask.messages[0].device
         return lambda: [replies[chunk].to(device) for chunk in range(len(ask.messages))]
 

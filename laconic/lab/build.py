@@ -92,8 +92,7 @@ def _host(host: int, spec: LabSpec) -> list[str]:
 
 
 def _gso(rate: int | None) -> str:
-    size = None if rate is None else Shape(rate).gso_bytes
-    return "" if size is None else f"gso_max_size {size}"
+    return "" if rate is None else f"gso_max_size {Shape(rate).gso_bytes}"
 
 
 def _up(host: int, spec: LabSpec) -> list[str]:
@@ -130,8 +129,13 @@ def _names(spec: LabSpec) -> Iterator[None]:
 
 
 def _tear_down(spec: LabSpec) -> None:
-    """For the next lab in the same namespaces; when the process ends, the kernel does it."""
-    lines = [f"link del {SWITCH}", *(f"netns del {name(host)}" for host in range(spec.hosts))]
+    """For the next lab in the same namespaces; when the process ends, the kernel does it.
+
+    Links go by name: a network whose last process is still ending would keep its own for a while.
+    """
+    hosts = range(spec.hosts)
+    lines = [f"link del {SWITCH}", *(f"link del port{host}" for host in hosts)]
+    lines += [f"netns del {name(host)}" for host in hosts]
     subprocess.run(
         [tool("ip") or "ip", "-force", "-batch", "-"],
         input="\n".join(lines) + "\n",

@@ -30,6 +30,7 @@ from torch import Tensor
 from laconic.core.errors import MismatchError, PayloadError, PeerError, UsageError
 from laconic.net import frames, lines
 from laconic.net.auth import Keys
+from laconic.net.bell import Bell
 from laconic.net.door import Door
 from laconic.net.frames import Frame, Kind, Tag
 from laconic.net.peer import Letter, Peer, as_tensor, encoded, words_of
@@ -63,6 +64,7 @@ class Mailbox:
         self._keys, self._insecure, self._patience_s, self._admit = keys, insecure, patience_s, admit
         self._context = lines.Context()
         self._poller = zmq.Poller()
+        self._bell: Bell | None = None
         self._door: Door | None = None
         self._router: lines.Socket | None = None
         self._monitor: lines.Socket | None = None
@@ -168,10 +170,16 @@ class Mailbox:
         end = time.monotonic() + timeout_s
         while not self._inbox:
             left = end - time.monotonic()
-            self._pump(max(0.0, left))
-            if left <= 0:
+            woken = self._pump(max(0.0, left))
+            if left <= 0 or woken:
                 break
         return self._inbox.popleft() if self._inbox else None
+
+    def bell(self) -> Callable[[], None]:
+        """For other threads: wakes who waits in `receive`, which then returns None unless there is a letter."""
+        self._bell = self._bell or Bell()
+        self._poller.register(self._bell.ear, zmq.POLLIN)
+        return self._bell.ring
 
     def part(self, name: str, why: str = "") -> None:
         """Take leave of one peer; of one who is gone already it is no mistake."""
@@ -194,6 +202,8 @@ class Mailbox:
         if self._door is not None:
             self._door.close()
             self._door = None
+        if self._bell is not None:
+            self._bell.close()
         self._context.term()
 
     def __enter__(self) -> Self:
@@ -206,20 +216,22 @@ class Mailbox:
 
     # ------------------------------------------------------------- what arrives
 
-    def _pump(self, timeout_s: float) -> None:
-        """Wait for anything; then read all there is. Ends of connections count after what came before them."""
+    def _pump(self, timeout_s: float) -> bool:
+        """Wait for anything; then read all there is. Ends of connections count after what came before them. Returns
+        whether the bell rang."""
         if not self._poller.poll(int(1000 * timeout_s)):
-            return
+            return False
         ended = [peer for peer in list(self._calls) if self._look(peer)] + self._look_at_callers()
         for peer in list(self._calls):
-            while (parts := _next(peer.socket)) is not None:
-                self._read(peer, parts)
+            while not peer.socket.closed and (parts := _next(peer.socket)) is not None:
+                self._read(peer, parts)  # which hangs up after a BYE
         while self._router is not None and (parts := _next(self._router)) is not None:
             route = parts.pop(0).bytes
             self._read(self._callers.get(route) or Peer(self._router, route=route), parts)
         for peer in ended:
             self._lose(peer)
             self._left.discard(peer.fd)
+        return self._bell is not None and self._bell.rang()
 
     def _look(self, peer: Peer) -> bool:
         """What happened on a line I called on; True if it ended after hands were shaken."""

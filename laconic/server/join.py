@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 
 import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store
 
 from laconic.core.errors import LaconicError, PeerError, UsageError
+from laconic.drive.apart import Apart
 from laconic.drive.lanes import Lanes
 from laconic.drive.mailbox import MailboxDriver
+from laconic.drive.table import Table
 from laconic.drive.torch_dist import TorchDist
 from laconic.net.auth import Keys
 from laconic.net.lines import is_loopback
@@ -22,14 +25,14 @@ from laconic.net.link import Link
 from laconic.net.mailbox import Mailbox
 from laconic.server.beside import Beside
 from laconic.server.calls import plan_calls
-from laconic.server.server import Member, Server
+from laconic.server.server import TABLE, Member, Server
 from laconic.session import Session
 from laconic.topology import ParameterServer
 
 _POLL_S = 0.01
 
 
-def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, link: Link) -> MailboxDriver:
+def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, link: Link) -> Apart:
     """To be called on all ranks; returns when all are connected to all servers."""
     store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
     board = _Board(PrefixStore(f"laconic/ps/{base.group.group_name}", store), session)
@@ -40,7 +43,7 @@ def join(session: Session, topology: ParameterServer, base: TorchDist | Lanes, l
         raise
     board.put(f"met/{session.rank}", "here")
     board.wait_for([f"met/{rank}" for rank in range(session.world)])
-    return driver
+    return Apart(driver)
 
 
 def _join(
@@ -83,6 +86,29 @@ def _join(
         driver.close()
         raise
     return driver
+
+
+def join_table(
+    session: Session, topology: ParameterServer, group_name: str, link: Link
+) -> tuple[Table, Callable[[str], None]]:
+    """A second line to the servers that `join` has found, for values pushed and pulled without a barrier; and how to
+    end it. To be called on all ranks."""
+    store = dist.distributed_c10d._get_default_store()  # noqa: SLF001  (there is no public way)
+    board = _Board(PrefixStore(f"laconic/ps/{group_name}", store), session)
+    given = () if topology.layout == "colocated" else session.servers
+    made = session.keys is None and not session.insecure and not given and is_loopback(session.address)
+    keys = Keys.from_text(board.get("key")) if made else session.keys
+    count = topology.count(session.world)
+    addresses = given or tuple(board.get(f"server/{s}") for s in range(count))
+    beside = frozenset() if given else frozenset(range(session.rank, count, session.world))
+    me = Member(f"{board.get('group')}{TABLE}", session.rank)
+    box = Mailbox(me.name, keys=keys, insecure=session.insecure)
+    calls, _ = plan_calls(topology, me, session.world, addresses)
+    for call in calls:
+        box.meet({call.name: call.address}, session.timeout_s, call.words, call.as_name)
+    board.put(f"table/{session.rank}", "here")
+    board.wait_for([f"table/{rank}" for rank in range(session.world)])
+    return Table(box, [call.name for call in calls], link, session.timeout_s, beside=beside), box.close
 
 
 def _keys(session: Session, board: _Board, *, shared: bool) -> Keys | None:

@@ -16,7 +16,7 @@ from torch import Tensor
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.served import ServerClerk, clerk_from
 from laconic.core.errors import MismatchError, PayloadError
-from laconic.drive.asks import Ask, order_of, split_versions
+from laconic.drive.asks import Ask, chunk_of, order_of, split_versions
 from laconic.drive.shelf import Shelf
 from laconic.net.frames import Tag
 from laconic.net.peer import Letter
@@ -40,7 +40,7 @@ class Room:
         self._orders: dict[tuple[int, int], ServerClerk] = {}
         self._pushed: dict[Tag, dict[int, tuple[ServerClerk, Letter]]] = {}
         self._shelf = Shelf()
-        self._table = Table(world, send)
+        self._table = Table(world, send, clerk=_clerk)
 
     def take(self, rank: int, letter: Letter) -> None:
         """What does not fit is told to everyone; the server goes on."""
@@ -58,6 +58,10 @@ class Room:
             self.tell_all(f"Rank {rank} died or was cut off: {why}")
         elif self._waits_for(rank):
             self.tell_all(f"Rank {rank} left ({why or 'without a reason'}) while others waited for it")
+
+    def tick(self) -> float | None:
+        """Seconds until something must be done though nobody says anything; None: nothing."""
+        return self._table.tick()
 
     def tell_all(self, sentence: str) -> None:
         self.troubles += 1
@@ -78,6 +82,7 @@ class Room:
             Ask.RULE: self._table.take,
             Ask.START: self._table.take,
             Ask.PULL: self._table.take,
+            Ask.REST: self._table.take,
         }
         if letter.kind not in works:
             raise PayloadError(f"A frame of kind {letter.kind} is none that workers send.")
@@ -123,13 +128,14 @@ class Room:
         clerk = self._orders.get((rank, order_of(letter.tag.part)))
         if clerk is None:
             raise MismatchError("a packed message came before the order that says how to read it.")
-        pushed = self._pushed.setdefault(letter.tag, {})
+        tag = letter.tag._replace(part=chunk_of(letter.tag.part))
+        pushed = self._pushed.setdefault(tag, {})
         if rank in pushed:
             raise MismatchError("the same packed message came twice.")
         pushed[rank] = clerk, letter
         if len(pushed) < self.world:
             return
-        del self._pushed[letter.tag]
+        del self._pushed[tag]
         clerks, letters = zip(*(pushed[r] for r in range(self.world)), strict=True)
         if len({(c, one.word) for c, one in zip(clerks, letters, strict=True)}) != 1:
             raise MismatchError("ranks ask for different codecs or versions: they are not at the same place or plan.")
@@ -137,7 +143,7 @@ class Room:
             raise MismatchError(f"an order for {clerk.world} workers, but there are {self.world}.")
         base, made = split_versions(letter.word)
         reply = self._shelf.serve(clerk, [one.payload for one in letters], base, made)
-        self.answer_all(reply, letter.tag)
+        self.answer_all(reply, tag)
 
     def _recall(self, rank: int, letter: Letter) -> None:
         kept = self._shelf.kept((letter.tag.bucket, letter.tag.slot, letter.tag.part))

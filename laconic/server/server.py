@@ -29,6 +29,7 @@ _LOOK_UP_S = 0.2
 _MOST_WORKERS = 4096
 _UPLINK_S = 30.0
 PROTOCOL = 1
+TABLE = "/table"  # ends the name of a group's second line, for pushing and pulling
 _log = logging.getLogger("laconic.server")
 
 
@@ -66,14 +67,19 @@ class Server:
 
     def run(self, until: Callable[[], bool]) -> None:
         """Serve; `until` is asked a few times a second."""
+        farewell = "the server was stopped"
         try:
             while not until():
-                letter = self.box.receive(_LOOK_UP_S)
+                due = [s for s in (room.tick() for room in self._rooms.values()) if s is not None]
+                letter = self.box.receive(min([_LOOK_UP_S, *due]))
                 while letter is not None:
                     self._take(letter)
                     letter = self.box.receive(0.0)
+        except Exception as error:
+            farewell = f"the server failed: {type(error).__name__}: {error}"
+            raise
         finally:
-            self.box.close("the server was stopped")
+            self.box.close(farewell)
 
     @property
     def busy(self) -> bool:
@@ -153,5 +159,5 @@ class Server:
         except PeerError as error:
             _log.debug("%s", error)  # it has left; whoever waits for it is told by the room
             return
-        if member != self._beside:
+        if member != self._beside and Member(group.removesuffix(TABLE), rank) != self._beside:
             self.link.send(nbytes, 1)

@@ -12,6 +12,7 @@ from laconic.topology.graphs import Complete, Exponential, OnePeerExponential, R
 from laconic.topology.ps import ParameterServer
 from laconic.topology.weight_file import WeightFile
 
+TOPOLOGIES: tuple[type[AbstractTopology], ...] = (AllReduce, ParameterServer, Gossip)
 GRAPHS: tuple[type[AbstractGraph], ...] = (
     Ring,
     Torus,
@@ -21,11 +22,12 @@ GRAPHS: tuple[type[AbstractGraph], ...] = (
     RandomPairs,
     WeightFile,
 )
-ALL: tuple[type[Component], ...] = (AllReduce, ParameterServer, Gossip, *GRAPHS, *mixing.ALL)
+ALL: tuple[type[Component], ...] = (*TOPOLOGIES, *GRAPHS, *mixing.ALL)
 
 __all__ = [
     "ALL",
     "GRAPHS",
+    "TOPOLOGIES",
     "AbstractGraph",
     "AbstractTopology",
     "AllReduce",

@@ -1,7 +1,7 @@
 """Spans: what a thread did from when to when, for which step, bucket and chunk.
 
     ready     a gradient became final (a moment)         compute     forward, backward and the user's own code
-    encode    an exchange computes before it asks        optimizer   the optimizer's step
+    encode    an exchange computes before it asks        optimizer   the optimizer's step, and what it has to wait for
     launch    its question is handed to the backend      apply       means are written, or a bucket's step taken
     wire      from there until the answer is there       wait        the training thread stands still
     decode    it computes from the last answer

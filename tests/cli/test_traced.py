@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import laconic
+from laconic import pricing
 from laconic.cli.traced import finish, traced
 from laconic.trace.account import account
 from laconic.trace.merge import parts, read_rank
@@ -17,20 +18,22 @@ from tests.replica.loops import batches, fit, mlp, sgd
 PHASES = {"ready", "wait", "encode", "launch", "wire", "decode", "apply", "compute", "optimizer"}
 
 
-def _trained(rank: int, world: int) -> None:
+def _trained(rank: int, world: int, plan: str) -> None:
     import atexit
 
     laconic.init(timeout_s=30)
     model = mlp(rank)
     optimizer = sgd(model)
-    laconic.distribute(model, optimizer, "qsgd(bits=8) / fused(4KiB, first=1KiB)")
-    fit(model, optimizer, batches(rank, 8))
+    pricing.SIZES = (2**10, 2**13)
+    laconic.distribute(model, optimizer, plan)
+    fit(model, optimizer, batches(rank, 12))
     atexit._run_exitfuncs()  # test ranks end by os._exit
 
 
-def test_all_phases_of_all_ranks_end_in_one_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize("plan", ["fused(4KiB, first=1KiB)", "crossed(2KiB, guard=off)"])
+def test_all_phases_of_all_ranks_end_in_one_trace(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "trace.json"
-    results(2, _trained, env={"LACONIC_TRACE": str(out)})
+    results(2, _trained, plan, env={"LACONIC_TRACE": str(out)})
     accounts = [account(read_rank(p).spans) for p in parts(out)]
     finish(out)
     events = json.loads(out.read_text())["traceEvents"]

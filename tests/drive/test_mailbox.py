@@ -40,7 +40,7 @@ from laconic.net.link import Link
 from laconic.plan import component
 from laconic.topology import ParameterServer
 from tests.drive.cluster import TIMEOUT_S, on_cluster
-from tests.zoo import BUCKET, SEED, ZOO, Entry, noise
+from tests.zoo import BUCKET, SEED, Entry, noise
 
 PS = ParameterServer
 ONE, TREE, BESIDE = PS(), PS("tree"), PS("colocated")
@@ -60,7 +60,7 @@ async def everything(rank: int, world: int) -> Any:
     total = await Sum(torch.tensor([[rank, 1], [2, 3]]))
     most = await Max(torch.tensor([rank, -rank], dtype=torch.int32))
     equal = await Gather(bytes_of(rank, 9))
-    long = await Gather(torch.full((200_001,), rank, dtype=torch.uint8))
+    long = await Gather(torch.full((70_001,), rank, dtype=torch.uint8))
     unequal = await Gather(torch.full((rank,), rank, dtype=torch.uint8), tuple(range(world)))
     dealt = await Deal(tuple(torch.full((to + 1,), 10 * rank + to, dtype=torch.uint8) for to in range(world)))
     ragged = await gather_ragged(torch.full((rank + 1,), rank, dtype=torch.uint8), 100)
@@ -93,6 +93,12 @@ def test_every_request_is_answered_as_in_lockstep(world: int, topology: Paramete
 async def mean_of(t: Tensor) -> Exchanged:
     mean = await Mean(t)
     return Exchanged(mean, mean, ())
+
+
+def exchanged(driver: MailboxDriver, place: Place, t: Tensor) -> Tensor:
+    """Trouble shows at once, or when it is waited for."""
+    driver.launch(place, mean_of(t))
+    return driver.finish()[0].mean
 
 
 @pytest.mark.parametrize("topology", [ONE, PS(servers=2), PS(servers=4), BESIDE, TREE], ids=str)
@@ -154,25 +160,26 @@ def _check_over_servers(entries: list[Entry], topology: ParameterServer, world: 
                 )
 
 
-SHARES = 4
+# What differs in its requests: sums, casts, integers with an agreed scale, two rounds, server memories, votes, codes of
+# unknown length, several requests at once. The whole zoo is in tests/laws/test_servers.py, in lockstep.
+FAMILIES = ["none", "fp16", "qsgd(bits=4)", "ef(topk(0.05))", "doublesqueeze(topk(0.05))", "ef(powersgd(2))",
+            "majority", "topk(0.05) | golomb", "ef(sign)", "dqsgd(4)", "ef(dqsgd)", "global_qsgd",
+            "by_shape(powersgd(2), qsgd(bits=4))"]  # fmt: skip
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+def _entries() -> list[Entry]:
+    return [Entry(component(text), None) for text in FAMILIES]  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("topology", [ParameterServer(servers=2), ParameterServer(reply="encode")], ids=str)
-def test_every_compressor_of_the_zoo_works_over_servers(topology: ParameterServer, share: int):
-    _check_over_servers(ZOO[share::SHARES], topology, 3)
-
-
-FAMILIES = ["none", "fp16", "qsgd(bits=4)", "ef(topk(0.05))", "doublesqueeze(topk(0.05))", "ef(powersgd(2))", "signsgd",
-            "topk(0.05) | golomb", "ef(sign)"]  # fmt: skip
+def test_every_family_of_compressors_gives_over_servers_what_it_gives_in_lockstep(topology: ParameterServer):
+    _check_over_servers(_entries(), topology, 3)
 
 
 @pytest.mark.parametrize("world", [1, 2, 4, 5, 8])
-def test_every_world_size_and_layout_gives_the_same_as_lockstep(world: int):
-    entries = [Entry(component(text), None) for text in FAMILIES]  # type: ignore[arg-type]
-    _check_over_servers(entries, ParameterServer("colocated"), world, 1)
-    _check_over_servers(entries, ParameterServer(servers=4), world, 1)
-    _check_over_servers(entries, ParameterServer("tree"), world, 1)
+@pytest.mark.parametrize("topology", [BESIDE, PS(servers=4), TREE], ids=str)
+def test_every_world_size_and_layout_gives_the_same_as_lockstep(world: int, topology: ParameterServer):
+    _check_over_servers(_entries()[:9], topology, world, 1)
 
 
 def test_encrypted_and_plain_servers_give_the_same():
@@ -207,9 +214,8 @@ def test_an_aborted_step_is_not_built_on():
 
 def test_ranks_that_add_different_shapes_are_told_so():
     def work(driver: MailboxDriver, rank: int) -> str:
-        driver.launch(Place(3, 1, "fc1.weight"), mean_of(torch.zeros(10 + rank)))
         with pytest.raises(PeerError) as error:
-            driver.finish()
+            exchanged(driver, Place(3, 1, "fc1.weight"), torch.zeros(10 + rank))
         return str(error.value)
 
     for sentence in on_cluster(2, ONE, work):
@@ -222,9 +228,8 @@ def test_a_worker_that_vanishes_is_named_to_the_others():
         if rank == 1:
             driver.box._by_name.clear()  # ends without a word, as a killed process does
             return ""
-        driver.launch(Place(0, 0), mean_of(torch.zeros(5)))
         with pytest.raises(PeerError) as error:
-            driver.finish()
+            exchanged(driver, Place(0, 0), torch.zeros(5))
         return str(error.value)
 
     told = on_cluster(3, PS(servers=2), work)
@@ -237,9 +242,8 @@ def test_a_worker_that_leaves_early_is_named_with_its_reason():
         if rank == 1:
             driver.close("ended after step 3")
             return ""
-        driver.launch(Place(0, 0), mean_of(torch.zeros(5)))
         with pytest.raises(PeerError) as error:
-            driver.finish()
+            exchanged(driver, Place(0, 0), torch.zeros(5))
         return str(error.value)
 
     assert "ended after step 3" in on_cluster(2, ONE, work)[0]

@@ -13,6 +13,7 @@ from laconic.compress.served import ServerClerk
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PeerError, UsageError
 from laconic.core.exchange import Seat, Turn
+from laconic.drive.rule import Rule
 from laconic.drive.table import Table
 from laconic.net.link import Link
 from laconic.plan import component
@@ -51,7 +52,7 @@ def test_all_updates_are_absorbed_once(world):
         return [table.pull(key, everyone=20) for key in (0, 1, 5)]
 
     for pulled in on_tables(world, work, window=4):
-        for value, version in pulled:
+        for value, version, _ in pulled:
             assert version == 20 * world
             assert torch.equal(value, torch.full((2, 3), 20.0 * world))
 
@@ -75,7 +76,7 @@ def test_nesterov_on_the_server_is_that_of_torch():
     updates = [torch.randn(7, generator=torch.Generator().manual_seed(s)) for s in range(5)]
 
     def work(table, rank):
-        table.start(3, torch.ones(7), lr=0.7, momentum=0.9)
+        table.start(3, torch.ones(7), Rule(lr=0.7, momentum=0.9))
         for u in updates:
             table.push(3, u)
         return table.pull(3, at_least=5).value
@@ -120,7 +121,7 @@ def test_a_packed_update_is_decoded_by_the_server():
         (lambda t: t.push(0, torch.zeros(4)), "shape (4,) for key 0"),
         (lambda t: t.push(0, torch.zeros(3, dtype=torch.float64)), "torch.float64"),
         (lambda t: t.pull(0, start=2, stop=9), "elements 2 to 9 of key 0, which has 3"),
-        (lambda t: t.start(0, torch.zeros(3), lr=0.5), "has the rule"),
+        (lambda t: t.start(0, torch.zeros(3), Rule(lr=0.5)), "has the rule"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_sentence(do, sentence):

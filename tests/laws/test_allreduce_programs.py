@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 import torch
 from torch import Tensor
@@ -29,15 +31,20 @@ def exchanged(text: str, size: int, algorithm: str) -> tuple[list[Exchanged], Wo
     return lockstep(programs, world.links, AllReduce(algorithm).program), world
 
 
+@cache
+def native_mean(text: str, size: int) -> Tensor:
+    return exchanged(text, size, "native")[0][0].mean
+
+
 @pytest.mark.parametrize("algorithm", NAMES)
 @pytest.mark.parametrize("text", FAMILIES)
 def test_every_family_gives_the_backends_mean_and_equal_replicas(text: str, algorithm: str):
-    for size in (1, 2, 3, 5, 6, 8):
+    for size in (1, 2, 3, 5, 6, 8) if text == "none" else (1, 3, 6):
         outs, world = exchanged(text, size, algorithm)
-        native, _ = exchanged(text, size, "native")
+        native = native_mean(text, size)
         means = [out.mean for out in outs]
         assert all(torch.equal(means[0], m) for m in means), size
-        assert close(means[0], native[0].mean, text), size
+        assert close(means[0], native, text), size
         if text == "none":
             programs = [build(algorithm, rank, size, world.spec.numel) for rank in range(size)]
             hops = [[4 * (s.stop - s.start) for r in p for s in r.sends] for p in programs]

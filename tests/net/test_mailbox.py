@@ -88,10 +88,23 @@ def test_a_peer_that_takes_leave_is_not_lost(pair):
     assert not server.refused
 
 
+@both
+def test_a_caller_hears_the_farewell_of_whom_it_called(pair):
+    server, worker = pair
+    server.send("worker/0", DATA, torch.ones(3))
+    server.close("stopped")
+    assert take(worker).kind == DATA
+    letter = take(worker)
+    assert (letter.sender, letter.kind, letter.text) == ("server/0", Kind.BYE, "stopped")
+    assert worker.receive(0.05) is None
+    assert worker.peers == ()
+
+
 def _die(keys: Keys | None, address: str) -> None:
     box = Mailbox("worker/0", keys=keys)
     box.meet({"server/0": address}, 10.0)
     box.send("server/0", DATA)
+    take(box)  # what is sent leaves later: dying sooner, it would not have been sent
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -101,7 +114,9 @@ def test_a_process_that_is_killed_is_named_at_once(keys):
         pid = os.fork()
         if pid == 0:
             _die(keys, server.address)
-        first, second = take(server), take(server)
+        first = take(server)
+        server.send("worker/0", DATA)
+        second = take(server)
         os.waitpid(pid, 0)
         assert (first.kind, second.kind) == (DATA, Kind.LOST)
         assert second.sender == "worker/0"

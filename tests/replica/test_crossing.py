@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 import laconic
-from laconic import probing
+from laconic import pricing
 from laconic.core.errors import LaconicError, PlanError
 from laconic.pilot import WARM, WATCH
 from laconic.plan import Plan
@@ -65,7 +65,7 @@ def _refusal(call: Callable[[], Any]) -> str:
 
 def _flushes(rank: int, world: int) -> dict[str, Any]:
     laconic.init(timeout_s=30)
-    probing.SIZES = (2**10, 2**13)
+    pricing.SIZES = (2**10, 2**13)
     out: dict[str, Any] = {}
     start = Start(rank)
     start.step(DRY)
@@ -123,7 +123,7 @@ class Detour(nn.Module):
 
 def _falls_back(rank: int, world: int) -> dict[str, str]:
     laconic.init(timeout_s=30)
-    probing.SIZES = (2**10, 2**13)
+    pricing.SIZES = (2**10, 2**13)
     out = {}
 
     def after(name: str, start: Start, between: Callable[[Start], Any], steps: int = DRY) -> None:
@@ -169,7 +169,7 @@ def test_what_cannot_be_delayed_is_not_and_says_why():
 
 def _refuses(rank: int, world: int) -> dict[str, Any]:
     laconic.init(timeout_s=30)
-    probing.SIZES = (2**10, 2**13)
+    pricing.SIZES = (2**10, 2**13)
     out: dict[str, Any] = {}
     start = Start(rank)
     start.step(DRY + 1)
@@ -224,10 +224,14 @@ def test_what_comes_up_later_is_an_error_and_never_silent():
 @pytest.mark.parametrize(
     ("plan", "reason"),
     [
-        ("local(8) / crossed", "talked about after the step"),
-        ("gossip(ring) / priority", "talked about after the step"),
-        ("local(8) / planned", "talked about after the step"),
-        ("gossip(ring) / fused(chunk='1MiB')", "mixes whole models"),
+        ("local(8) / crossed", "all exchange in every step"),
+        ("gossip(ring) / priority", "all exchange in every step"),
+        ("local(8) / planned", "all exchange in every step"),
+        ("gossip(ring) / fused(chunk='1MiB')", "says whole buckets"),
+        ("post_local(10, h=4) / crossed", "all exchange in every step"),
+        ("lag / planned", "all exchange in every step"),
+        ("lag / fused(chunk='1MiB')", "says whole buckets"),
+        ("asp / fused(chunk='1MiB')", "says whole buckets"),
         ("ps / crossed", "two halves"),
         ("momentum(topk(0.1)) / planned", "momentum"),
         ("priority('4MiB', credit='1MiB')", "lets nothing leave"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -44,20 +45,27 @@ def _trained(rank: int, world: int, plan: str, steps: int = 12) -> dict[str, Any
     }
 
 
-@pytest.mark.parametrize(
-    ("world", "plan"),
-    [
-        (4, "gossip(ring)"),
-        (4, "gossip(one_peer_exp, push_sum)"),
-        (3, "gossip(random_pairs)"),
-        (3, "local(3) / gossip(complete)"),
-        (3, "gossip(ring, choco(0.3)) / topk(0.2)"),
-        (2, "gossip(ring, powergossip(2))"),
-        (1, "gossip(ring, choco)"),
-    ],
-)
+PLANS = {
+    4: ("gossip(ring)", "gossip(one_peer_exp, push_sum)", "gossip(one_peer_exp)"),
+    3: ("gossip(random_pairs)", "local(3) / gossip(complete)", "gossip(ring, choco(0.3)) / topk(0.2)"),
+    2: ("gossip(ring, powergossip(2))", "local(5) / gossip(ring)"),
+    1: ("gossip(ring, choco)",),
+}
+
+
+def _every(rank: int, world: int) -> dict[str, dict[str, Any]]:
+    return {plan: _trained(rank, world, plan) for plan in PLANS[world]}
+
+
+@cache
+def told(world: int) -> list[dict[str, dict[str, Any]]]:
+    """One set of processes for all plans of a world."""
+    return results(world, _every, timeout_s=100)
+
+
+@pytest.mark.parametrize(("world", "plan"), [(world, plan) for world, plans in PLANS.items() for plan in plans])
 def test_models_stay_close_and_end_as_their_mean(world: int, plan: str):
-    outs = results(world, _trained, plan)
+    outs = [by_plan[plan] for by_plan in told(world)]
     table = torch.stack([o["before"] for o in outs])
     mean = table.mean(0)
     distance = (table - mean).square().sum(1).mean().sqrt()
@@ -74,20 +82,22 @@ def test_models_stay_close_and_end_as_their_mean(world: int, plan: str):
 
 
 def test_one_peer_exponential_sends_the_model_once_in_one_message_a_bucket():
-    outs = results(4, _trained, "gossip(one_peer_exp)")
     dense = 4 * flat(mlp(0)).numel()
-    for o in outs:
+    for o in (by_plan["gossip(one_peer_exp)"] for by_plan in told(4)):
         assert o["sent"] <= 0.70 * 12 * all_reduce_bytes(dense, 4)
         assert o["sent"] == 12 * (dense + 24 * o["buckets"])
         assert o["messages"] == 12 * o["buckets"]  # not 6 a bucket, one after the other
 
 
 def test_local_gossip_talks_every_h_steps():
-    (o, *_) = results(2, _trained, "local(5) / gossip(ring)")
-    assert o["exchanges"] == 2
+    assert told(2)[0]["local(5) / gossip(ring)"]["exchanges"] == 2
 
 
-def _as_bsp(rank: int, world: int, plan: str) -> Tensor:
+def _as_bsp(rank: int, world: int, plans: list[str]) -> list[Tensor]:
+    return [_linear(rank, plan) for plan in plans]
+
+
+def _linear(rank: int, plan: str) -> Tensor:
     laconic.init(timeout_s=LIMIT_S)
     model = mlp(rank, norm=False)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -98,9 +108,8 @@ def _as_bsp(rank: int, world: int, plan: str) -> Tensor:
 
 def test_gossip_with_everyone_is_bsp():
     """Plain SGD is linear in the gradient, so the mean of the models is the model of the mean."""
-    gossip = results(3, _as_bsp, "gossip(complete)")
-    (bsp, *_) = results(3, _as_bsp, "none")
-    assert all(torch.allclose(model, bsp, atol=1e-5) for model in gossip)
+    for gossip, bsp in results(3, _as_bsp, ["gossip(complete)", "none"]):
+        assert torch.allclose(gossip, bsp, atol=1e-5)
 
 
 def _debugging(rank: int, world: int) -> float:
@@ -127,11 +136,11 @@ def _exploding(rank: int, world: int, where: str) -> None:
         optimizer.zero_grad()
 
 
-@pytest.mark.parametrize("where", ["gradient", "model"])
-def test_a_rank_that_sees_nan_stops_alone_and_the_others_learn_why(where: str):
-    outcomes = run(4, _exploding, where, timeout_s=60)
+@pytest.mark.parametrize(("where", "world"), [("gradient", 4), ("model", 2)])
+def test_a_rank_that_sees_nan_stops_alone_and_the_others_learn_why(where: str, world: int):
+    outcomes = run(world, _exploding, where, timeout_s=60)
     assert "NonFiniteError: Rank 1 found NaN or infinity in" in outcomes[1].error
-    for rank in (0, 2, 3):
+    for rank in {0, 2, 3} & set(range(world)):
         last = outcomes[rank].error.strip().splitlines()[-1]
         assert f"Rank {rank} lost a peer at step" in last  # 2, or 3 where it is not a neighbour
         assert "rank 1 stopped: Rank 1 found NaN or infinity" in last
@@ -157,7 +166,11 @@ def test_a_rank_may_skip_its_own_step_and_still_mixes():
     assert all(model.isfinite().all() for _, model in outs)
 
 
-def _resumed(rank: int, world: int, plan: str) -> tuple[Tensor, Tensor]:
+def _resumed(rank: int, world: int, plans: list[str]) -> list[tuple[Tensor, Tensor]]:
+    return [_continued(rank, plan) for plan in plans]
+
+
+def _continued(rank: int, plan: str) -> tuple[Tensor, Tensor]:
     """Six steps in one go, and three, saved, loaded into another run, three more."""
     laconic.init(timeout_s=LIMIT_S)
     data = batches(rank, 6)
@@ -184,9 +197,10 @@ def _resumed(rank: int, world: int, plan: str) -> tuple[Tensor, Tensor]:
     return flat(through), flat(again)
 
 
-@pytest.mark.parametrize("plan", ["gossip(one_peer_exp, push_sum)", "gossip(ring, choco(0.3)) / topk(0.2)"])
-def test_a_continued_run_equals_one_that_never_stopped(plan: str):
-    assert all(torch.equal(a, b) for a, b in results(3, _resumed, plan))
+def test_a_continued_run_equals_one_that_never_stopped():
+    plans = ["gossip(one_peer_exp, push_sum)", "gossip(ring, choco(0.3)) / topk(0.2)"]
+    for by_plan in results(3, _resumed, plans):
+        assert all(torch.equal(a, b) for a, b in by_plan)
 
 
 def _other_files(rank: int, world: int, folder: str) -> None:
@@ -232,7 +246,7 @@ def _apart(rank: int, world: int) -> dict[str, Any]:
     return out
 
 
-@pytest.mark.parametrize("world", [1, 2, 3, 4])
+@pytest.mark.parametrize("world", [1, 4])  # others: between threads, in tests/drive/test_pairs.py
 def test_asynchronous_workers_end_with_one_model(world: int):
     outs = results(world, _apart)
     table = torch.stack([o["before"] for o in outs])

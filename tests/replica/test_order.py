@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 import laconic
-from laconic import probing
+from laconic import pricing
 from laconic.pilot import WARM, WATCH
 from tests.processes import results
 from tests.replica.loops import CLASSES, batches, flat
@@ -104,7 +104,7 @@ def _train(rank: int, case: str, plan: str, steps: int = STEPS) -> tuple[Tensor,
 
 def _all_policies(rank: int, world: int) -> dict[tuple[str, str], tuple[float, bool, list[str]]]:
     laconic.init(timeout_s=40)
-    probing.SIZES = (2**10, 2**13)  # small models need no curve of large messages
+    pricing.SIZES = (2**10, 2**13)  # small models need no curve of large messages
     out = {}
     for case in CASES if world == 2 else ["sgd with momentum"]:
         reference, _ = _train(rank, case, "fifo")

@@ -75,9 +75,10 @@ def test_what_makes_no_sense_is_told_and_not_applied(kind, payload, tag, word):
     assert all(kind == Ask.TROUBLE for _, kind, *_ in post.sent)
 
 
-def _order(post: Post, rank: int, codec: str, numel: int = 64, world: int = 2) -> None:
-    clerk = ServerClerk(component(codec), numel, 0, 1, world, 0, 0, 0, False, False, 1.0)
-    post.take(rank, Ask.ORDER, torch.frombuffer(bytearray(clerk.text().encode()), dtype=torch.uint8))
+def _order(post: Post, rank: int, codec: str, *, bucket: int = 0, number: int = 0) -> ServerClerk:
+    clerk = ServerClerk(component(codec), 64, 0, 1, 2, bucket, 0, 0, False, False, 1.0)
+    post.take(rank, Ask.ORDER, torch.frombuffer(bytearray(clerk.text().encode()), dtype=torch.uint8), word=number)
+    return clerk
 
 
 def test_damaged_packed_messages_are_told_and_not_applied():
@@ -86,6 +87,20 @@ def test_damaged_packed_messages_are_told_and_not_applied():
         _order(post, rank, "qsgd(bits=4)")
         post.take(rank, Ask.SERVE, torch.zeros(50, dtype=torch.uint8), Tag(part=order_part(0, 0)), versions(0, 1))
     assert "not one of ours" in post.troubles()[0]
+
+
+def test_ranks_may_number_their_orders_differently():
+    """As they do when exchanges of two rounds come to their second in another order on every rank."""
+    post = Post(2)
+    for rank, buckets in ((0, (0, 1)), (1, (1, 0))):
+        for number, bucket in enumerate(buckets):
+            clerk = _order(post, rank, "qsgd(bits=4)", bucket=bucket, number=number)
+            tag = Tag(bucket=bucket, part=order_part(number, 0))
+            post.take(rank, Ask.SERVE, clerk._desk(0).write(torch.ones(64), 0, None), tag, versions(0, 1))
+    assert post.troubles() == []
+    assert sorted((rank, tag) for rank, _, _, tag, _ in post.sent) == [
+        (rank, Tag(bucket=bucket)) for rank in (0, 1) for bucket in (0, 1)
+    ]
 
 
 def test_ranks_with_different_codecs_are_told():

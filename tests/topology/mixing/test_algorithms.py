@@ -54,6 +54,7 @@ ADAPT_FIRST = [
     "gossip(one_peer_exp, push_sum)",
     "gossip(ring, choco(1))",
     "gossip(ring, deepsqueeze(1))",
+    "gossip(random_pairs, noloco(0, lr=1, pull=1))",
 ]
 
 
@@ -175,3 +176,20 @@ def test_many_rounds_of_choco_do_not_drift():
     v.rounds(250)
     assert torch.allclose(v.mean, mean, atol=2e-6)
     assert v.distance < 1e-5
+
+
+def test_noloco_has_momentum_from_round_to_round():
+    v = village("gossip(complete, noloco(0.5, lr=0.7, pull=0.7))", 2, SPEC)
+    v.scatter()
+    step = torch.stack([noise(rank, SPEC) for rank in range(2)]).mean(0)
+    assert torch.allclose(v.table, (0.7 * step).expand(2, -1), atol=1e-6)
+    v.round()  # nobody moves: the momentum does
+    assert torch.allclose(v.table, (0.7 * step + 0.5 * 0.7 * step).expand(2, -1), atol=1e-6)
+
+
+def test_noloco_brings_workers_together():
+    v = village("gossip(random_pairs, noloco)", 8, SPEC)
+    v.scatter()
+    before = v.distance
+    v.rounds(60)
+    assert v.distance < 0.01 * before
