@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -155,7 +156,12 @@ class Entry:
 
 def noise(numel: int, salt: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Repeatable N(0, 1) that does not touch torch's generator."""
-    return rng.Stream(rng.fold(2024, salt)).normal(numel).to(dtype)
+    return _normal(numel, salt).to(dtype, copy=True)
+
+
+@lru_cache(4096)
+def _normal(numel: int, salt: int) -> Tensor:
+    return rng.Stream(rng.fold(2024, salt)).normal(numel)
 
 
 def _signs(numel: int, salt: int) -> Tensor:
