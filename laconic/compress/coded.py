@@ -24,11 +24,11 @@ import torch
 from torch import Tensor
 
 from laconic.coding import AbstractCoding
+from laconic.compress import indices
 from laconic.compress.base import NOMINAL, AbstractCompressor, Draw, Size, Traits, clip, vaguest
 from laconic.compress.chain import Chain
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.recipe import Recipe, plain
-from laconic.compress.sparse import check_indices
 from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PayloadError, PlanError
@@ -114,7 +114,7 @@ class Coded(AbstractOneShot):
         selector, coding = self.recipe.selector, self.recipe.indices
         if selector is None or not selector.travels:
             return 0
-        return 4 * count if coding is None else -(-coding.most_bits(count, numel) // 8)
+        return indices.part(numel, count).nbytes if coding is None else -(-coding.most_bits(count, numel) // 8)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         return (Part(torch.uint8, aux),)
@@ -151,9 +151,9 @@ class Coded(AbstractOneShot):
             stream = _tensor(coding.encode_symbols(_array(symbols), codec.symbol_count), x.device)
             if stream.numel() < parts[-1].nbytes:
                 parts = (*parts[:-1], stream)
-        indices = self._write_indices(at, x)
-        head = torch.tensor([count, indices.numel()], dtype=torch.int32, device=x.device)
-        body = torch.cat([part.contiguous().view(-1).view(torch.uint8) for part in (head, *parts, indices)])
+        where = self._write_indices(at, x)
+        head = torch.tensor([count, where.numel()], dtype=torch.int32, device=x.device)
+        body = torch.cat([part.contiguous().view(-1).view(torch.uint8) for part in (head, *parts, where)])
         return body.numel(), (body,)
 
     def _damping(self, numel: int) -> float:
@@ -164,7 +164,7 @@ class Coded(AbstractOneShot):
         if at is None or selector is None or not selector.travels:
             return torch.empty(0, dtype=torch.uint8, device=x.device)
         if coding is None:
-            return at.to(torch.int32).view(torch.uint8)
+            return indices.write(at, x.numel())
         return _tensor(coding.write(at.to(torch.int64).cpu().numpy(), x.numel()), x.device)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
@@ -220,7 +220,7 @@ class Coded(AbstractOneShot):
         elif coding is not None:
             at = _tensor(coding.read(_array(stream), count, total.numel()), total.device)
         else:
-            at = check_indices(stream.clone().view(torch.int32), total.numel())
+            at = indices.read(stream, count, total.numel()).to(torch.int64)
         if at.numel() != count:
             raise PayloadError(f"A coded message brings {count} values for {at.numel()} indices.")
         return at

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from laconic.kernels import reference
 from laconic.kernels.choose import dispatched
-from laconic.kernels.reference import blocks, packed_bytes, trit_bytes
+from laconic.kernels.reference import blocks, packed_bytes, rising_bytes, trit_bytes
 
 above = dispatched(reference.above)
 abs_sums = dispatched(reference.abs_sums)
@@ -31,6 +31,8 @@ quantize_keep = dispatched(reference.quantize_keep)
 quantize_to = dispatched(reference.quantize_to)
 rebuilt = dispatched(reference.rebuilt)
 rebuilt_keep = dispatched(reference.rebuilt_keep)
+rising_pack = dispatched(reference.rising_pack)
+rising_unpack = dispatched(reference.rising_unpack)
 scales = dispatched(reference.scales)
 scatter_add = dispatched(reference.scatter_add)
 select = dispatched(reference.select)
@@ -71,6 +73,9 @@ __all__ = [
     "quantize_to",
     "rebuilt",
     "rebuilt_keep",
+    "rising_bytes",
+    "rising_pack",
+    "rising_unpack",
     "scales",
     "scatter_add",
     "select",

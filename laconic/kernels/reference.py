@@ -24,6 +24,7 @@ from laconic.kernels.plain.quantize import (
     scales,
     steps,
 )
+from laconic.kernels.plain.rising import rising_bytes, rising_pack, rising_unpack
 from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep, within
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.subset import subset
@@ -65,6 +66,9 @@ __all__ = [
     "quantize_to",
     "rebuilt",
     "rebuilt_keep",
+    "rising_bytes",
+    "rising_pack",
+    "rising_unpack",
     "scales",
     "scatter_add",
     "select",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, select, sign, subset, sums, trits
+from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, rising, select, sign, subset, sums, trits
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -30,6 +30,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
         quantize.quantize_keep,
         quantize.quantize_to,
         quantize.scales,
+        rising.rising_pack,
+        rising.rising_unpack,
         select.above,
         select.largest,
         select.scatter_add,
