@@ -7,7 +7,8 @@
 Lim, Andersen, Kaminsky, MLSys 2019, arXiv:1802.07389. Use `ef(threelc)`: both directions then have their memory, as in
 the paper. Five values are a number below 243, so a byte (1.6 bits each), and 2 to 14 bytes of nothing but zeros in a
 row become one byte, 243 .. 255: few elements come near the largest, so messages are usually far shorter than declared.
-Differs: the maximum of each block, not of each tensor.
+Another coding may take the place of the runs: `threelc |
+huffman`. Differs: the maximum of each block, not of each tensor.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import torch
 from torch import Tensor
 
 from laconic import kernels as kernel
-from laconic.compress.base import Draw, Grain, Size, Traits
+from laconic.compress.base import AbstractCodec, AbstractSelector, Draw, Grain, Size, Traits
 from laconic.compress.blocked import AbstractBlocked
+from laconic.compress.staged import AbstractStaged
+from laconic.compress.three_values import AbstractTrits, ThreeValues
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.payload import Part
@@ -28,7 +31,7 @@ from laconic.kernels import reference_quant as quant
 
 
 @dataclass(frozen=True)
-class ThreeLC(AbstractBlocked):
+class ThreeLC(AbstractBlocked, AbstractTrits, AbstractStaged):
     """The nearest of -M, 0 and M; 1.6 bits an element, less where zeros stand in a row."""
 
     sparsity: float = 1.0
@@ -50,6 +53,9 @@ class ThreeLC(AbstractBlocked):
     @property
     def varies(self) -> bool:
         return True
+
+    def stages(self) -> tuple[AbstractSelector | None, AbstractCodec]:
+        return None, ThreeValues(self)
 
     def payload_bits(self, spec: BucketSpec) -> int:
         return sum(8 * part.nbytes for part in self.layout(spec.numel, quant.trit_bytes(spec.numel)))
