@@ -30,6 +30,7 @@ from laconic.compress.drive import Drive
 from laconic.compress.ecq import ECQ
 from laconic.compress.eden import Eden
 from laconic.compress.ef21 import EF21
+from laconic.compress.ef_averaged import EFAveraged
 from laconic.compress.ef_decay import EFDecay
 from laconic.compress.eightbit import EightBit
 from laconic.compress.error_feedback import ErrorFeedback
@@ -160,6 +161,7 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     LAGS,
     CGX,
     EFDecay,
+    EFAveraged,
     Momentum,
     GMC,
     DistEF,
@@ -212,6 +214,7 @@ __all__ = [
     "Dithering",
     "DoubleSqueeze",
     "Drive",
+    "EFAveraged",
     "EFDecay",
     "Eden",
     "EightBit",

@@ -31,24 +31,19 @@ _LOW = U64(0xFFFFFFFF)
 def rise(index: Any, k: Any, b: Any, low: Any, plane: Any) -> None:
     """`plane` holds zeros."""
     mask = (U64(1) << U64(b)) - U64(1)
-    held, bits, at = U64(0), 0, 0
-    word, to = U32(0), 0
+    held, bits, at = U64(0), U64(0), 0
     for j in range(k):
         u = np.int64(get_i32(index, j)) - j
-        held |= (U64(u) & mask) << U64(bits)
-        bits += b
-        if bits >= 32:
+        held |= (U64(u) & mask) << bits
+        bits += U64(b)
+        if bits >= U64(32):
             put_u32(low, at, U32(held & _LOW))
             held >>= U64(32)
-            bits -= 32
+            bits -= U64(32)
             at += 1
         one = (u >> b) + j
-        if one >> 5 != to:
-            put_u32(plane, to, word)
-            word, to = U32(0), one >> 5
-        word |= U32(1) << U32(one & 31)
+        put_u32(plane, one >> 5, get_u32(plane, one >> 5) | (U32(1) << U32(one & 31)))
     put_u32(low, at, U32(held & _LOW))
-    put_u32(plane, to, word)
 
 
 @kernel("int64(int64, int64, int64, int64, int64, int64, int64)")
