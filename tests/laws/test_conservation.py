@@ -26,6 +26,7 @@ from laconic.compress import (
     Accordion,
     DistEF,
     DoubleSqueeze,
+    EFAveraged,
     EFDecay,
     ErrorFeedback,
     RandomK,
@@ -53,7 +54,7 @@ over_conserving = pytest.mark.parametrize("entry", CONSERVING, ids=str)
 def remembered(compressor: AbstractCompressor, state: Any, spec: BucketSpec) -> Tensor:
     """A rank's residual; NaN for elements nobody remembers anything about."""
     match compressor:
-        case ErrorFeedback() | EFDecay() | DoubleSqueeze():
+        case ErrorFeedback() | EFDecay() | EFAveraged() | DoubleSqueeze():
             return state.residual.double()
         case DistEF():
             return state.core.residual.double()
@@ -77,7 +78,7 @@ def owed(  # noqa: C901  (one line a kind of memory)
         case ErrorFeedback():
             inner = [s.inner for s in states]
             return compressor.damping(spec) * owed(compressor.inner, inner, spec)
-        case EFDecay() | DoubleSqueeze():
+        case EFDecay() | EFAveraged() | DoubleSqueeze():
             return owed(compressor.core, states, spec)
         case DistEF():
             return owed(compressor.core, [s.core for s in states], spec)
