@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCodec, Draw
 from laconic.compress.symbols import AbstractSymbols
 from laconic.core.payload import Part
-from laconic.kernels import reference_quant as quant
 
 
 class AbstractTrits(AbstractCodec, ABC):
@@ -43,17 +43,19 @@ class ThreeValues(AbstractCodec, AbstractSymbols):
         return 2
 
     def unpack_codes(self, packed: Tensor, numel: int) -> Tensor:
-        return quant.unpack_trits(packed, numel)
+        return kernel.unpack_trits(packed, numel)
 
     def pack_codes(self, codes: Tensor) -> Tensor:
-        return quant.pack_trits(codes)
+        return kernel.pack_trits(codes)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
-        return self.by.scales(numel), Part(torch.uint8, quant.trit_bytes(numel))
+        return self.by.scales(numel), Part(torch.uint8, kernel.trit_bytes(numel))
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
         _, (scale, short) = self.by.encode(x, draw)
-        return 0, (scale, quant.restore_zero_runs(short))
+        full = kernel.restore_zero_runs(short, kernel.trit_bytes(x.numel()))
+        assert full is not None, "just written"
+        return 0, (scale, full)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         return self.by.decode(parts, numel, parts[-1].numel(), draw)
