@@ -1,6 +1,6 @@
 """How many bytes does an element take on the wire? Interface counters of four emulated hosts, 4.2 million elements.
 
-    python bench/wire_elements.py [--hosts 4] [--plans "ef(topk(0.01) | golomb)" ...]
+    python bench/wire_elements.py [--hosts 4] [--rate 1gbit] [--plans "ef(topk(0.01) | golomb)" ...]
 
 Every rank's gradient is fresh noise (the hardest case for coded indices), so what a method keeps is known. Counters are
 read after some steps and again after more: start-up is left out. A message that is gathered leaves each rank n-1
@@ -35,6 +35,7 @@ DENSE = ["ef(sign)", "ef(onebit)", "majority", "signum", "ef(drive(scale=mse))",
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     options.add_argument("--hosts", type=int, default=4)
+    options.add_argument("--rate", help="of every host's link (default: unshaped)")
     options.add_argument("--plans", nargs="+", default=[*SPARSE, *DENSE])
     options.add_argument("--rank", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -44,7 +45,7 @@ def main() -> None:
     print("| plan | elements said | ours | on interface | of it packets and acknowledgements |")
     print("|---|---|---|---|---|")
     for plan in chosen.plans:
-        told = measured(plan, chosen.hosts)
+        told = measured(plan, chosen.hosts, chosen.rate)
         n, times = chosen.hosts, copies(plan, chosen.hosts)
         share = SPARSE.get(plan, 1.0)
         elements = share * ROWS * COLUMNS * times * MEASURED
@@ -68,13 +69,12 @@ def _speaker(compressor: AbstractCompressor) -> AbstractCompressor:
     return _speaker(inner[0]) if inner else compressor
 
 
-def measured(plan: str, hosts: int) -> dict[str, float]:
+def measured(plan: str, hosts: int, rate: str | None) -> dict[str, float]:
     """Bytes of the measured steps, all ranks together."""
     with tempfile.TemporaryDirectory() as folder:
-        launch = [sys.executable, "-m", "laconic.cli", "run", "--hosts", str(hosts), "--plan", plan, __file__]
-        done = subprocess.run(
-            [*launch, "--rank", folder], capture_output=True, text=True, timeout=900, check=False, stdin=-3
-        )
+        lab = ["--hosts", str(hosts), *(["--rate", rate] if rate else [])]
+        launch = [sys.executable, "-m", "laconic.cli", "run", *lab, "--plan", plan, __file__, "--rank", folder]
+        done = subprocess.run(launch, capture_output=True, text=True, timeout=900, check=False, stdin=-3)
         if done.returncode:
             sys.exit(f"{plan}: {done.stderr.strip()[-800:]}")
         records = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
