@@ -85,7 +85,7 @@ BUILT = {
     "D5": "selective(qsgd)",
     "X1": "clipped(ef(topk), norm=1)",
     "X2": "ef(warmup(topk))",
-    "X3a": "filtered(qsgd)",
+    "X3a": "filtered(qsgd, min_numel=4096)",
     "X3b": "dense_first(qsgd)",
     "Z1": "topk | elias_gamma",
     "Z2": "topk | elias_delta",

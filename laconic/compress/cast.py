@@ -41,7 +41,7 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
         sent = memory.copy(half)  # half is given away
         mean = await Mean(half)
         if torch.finfo(x.dtype).max < torch.finfo(self.half).max:  # 65504 as bf16 is 65536: beyond a bucket of fp16
-            return Exchanged(back_to(x.dtype, mean), lambda: back_to(x.dtype, sent), state)
+            return Exchanged(_within(x.dtype, mean), lambda: _within(x.dtype, sent), state)
         return Exchanged(memory.copy(mean, x.dtype), lambda: sent.to(x.dtype, copy=True), state)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
@@ -87,3 +87,7 @@ class Bf16(AbstractCast):
     half: ClassVar[torch.dtype] = torch.bfloat16
     top: ClassVar[float] = 3.3e38
     roundoff: ClassVar[float] = 2.0**-8
+
+
+def _within(dtype: torch.dtype, half: Tensor) -> Tensor:
+    return back_to(dtype, half.to(torch.float32))  # in 16 bits the limit itself would be rounded

@@ -169,7 +169,7 @@ def level_chunk(
     while j < HALF:  # runs in which both halves keep their block
         b0, b1 = block_at(at + j, block, shift), block_at(at + HALF + j, block, shift)
         end = min(HALF, (b0 + 1) * block - at, (b1 + 1) * block - at - HALF)
-        m0, m1 = get_f32(scale, b0), get_f32(scale, min(b1, scales - 1))
+        m0, m1 = get_f32(scale, min(b0, scales - 1)), get_f32(scale, min(b1, scales - 1))  # behind the end: any
         lift0 = F(LIFT) if m0 < F(LIFT_BELOW) else F(1)
         lift1 = F(LIFT) if m1 < F(LIFT_BELOW) else F(1)
         by0 = F(0) if m0 == F(0) else s / (m0 * lift0)
