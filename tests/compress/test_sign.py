@@ -28,7 +28,7 @@ def test_votes_are_averaged_not_counted():
 
 
 def test_an_eighth_of_a_byte_an_element():
-    assert Sign().payload_bits(one_tensor(2048)) == 2048 + 64
+    assert Sign().payload_bits(one_tensor(4096)) == 4096 + 64
     assert Sign().payload_bits(one_tensor(9)) == 16 + 32
 
 

@@ -34,8 +34,8 @@ def test_the_compiled_stream_is_the_plain_one_and_comes_back(numel: int, k: int)
 
 
 def test_the_worked_example():
-    """n = 8, k = 2: b = 1; indices 1 and 6 are u = 1, 5: low parts 1, 1, high parts 0 and 2, so bits 0 and 3."""
-    assert reference.rising_pack(torch.tensor([1, 6]), 8).tolist() == [0b11, 0b1001]
+    """n = 64, k = 2: b = 4; indices 1 and 40 are u = 1, 39: low parts 1 and 7, high parts 0 and 2, so bits 0 and 3."""
+    assert reference.rising_pack(torch.tensor([1, 40]), 64).tolist() == [0x71, 0b1001]
 
 
 def test_one_in_a_hundred_takes_eight_and_a_half_bits():
