@@ -11,7 +11,7 @@ demo: $(READY)
 	$(PY) -m laconic.cli demo
 
 test: check
-	$(PY) -m pytest
+	$(PY) -m pytest -n auto --dist worksteal
 
 check: $(READY)
 	$(PY) -m ruff check .

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from laconic import kernels as kernel
 from laconic.compress import AbstractCompressor, Identity
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec
@@ -35,13 +36,20 @@ class Bucket:
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
         self._flat = torch.empty(0)
         self._views: list[Tensor] = []
-        self._sums: list[Tensor] = []
+        self._sums: list[Tensor] = []  # of the gradients taken; not finite where one of them is not
+        self._finite = True  # as far as a kernel looked
 
     @property
     def device(self) -> torch.device:
         return self.params[0].device
 
+    @property
+    def _by_kernel(self) -> bool:
+        """One pass that copies and looks; plans that compress nothing do without compiled kernels."""
+        return not self.plain and self.spec.dtype == torch.float32 and self.device.type == "cpu"
+
     def rearm(self) -> None:
+        self._finite = True
         self.waiting = set(range(len(self.params)))
         self._sums = []
         self._views = []
@@ -59,14 +67,17 @@ class Bucket:
         if grad.is_sparse:
             name = self.spec.names[i]
             raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
-        torch.mul(grad, self.weight, out=self._views[i])
-        self._sums.append(_sum(grad))
+        if self._by_kernel:
+            self._finite &= kernel.copy_finite(grad, self._views[i])
+        else:
+            torch.mul(grad, self.weight, out=self._views[i])
+            self._sums.append(_sum(grad))
 
     def gradients(self) -> tuple[Tensor, list[bool]]:
         """All gradients times `weight`, flat, good until the next pass; and which hold NaN or infinity."""
         for i in sorted(self.waiting):
             self.take(i)
-        if not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all()):
+        if self._finite and (not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all())):
             return self._flat, [False] * len(self.params)
         return self._flat, [not bool(torch.isfinite(view).all()) for view in self._views]
 

@@ -92,8 +92,7 @@ def _host(host: int, spec: LabSpec) -> list[str]:
 
 
 def _gso(rate: int | None) -> str:
-    size = None if rate is None else Shape(rate).gso_bytes
-    return "" if size is None else f"gso_max_size {size}"
+    return "" if rate is None else f"gso_max_size {Shape(rate).gso_bytes}"
 
 
 def _up(host: int, spec: LabSpec) -> list[str]:

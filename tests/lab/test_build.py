@@ -37,7 +37,7 @@ def test_the_asked_rates_are_set_in_both_directions_and_hosts_have_names() -> No
         "port2": "1Gbit",
     }
     assert rates["eth0"] == ["100Mbit", "10Mbit", "100Mbit"]
-    assert out.count("burst 3Kb") == 5  # a small bucket on each but the fast one
+    assert out.count("burst 5Kb") == 5  # a small bucket on each but the fast one
     assert out.split()[-2:] == ["10.77.0.2", "host1"]
     assert own_links() == before
 

@@ -17,20 +17,20 @@ MESSAGE = 64 * 1024
 def test_a_whole_packet_and_a_handed_over_piece_fit_every_bucket(rate: int) -> None:
     shape = Shape(rate)
     assert shape.small_bytes >= 2 * PACKET
-    assert shape.gso_bytes is None or PACKET < shape.gso_bytes <= shape.small_bytes
+    assert PACKET < shape.gso_bytes <= shape.small_bytes
     assert shape.queue_bytes > shape.small_bytes
 
 
 @given(st.integers(SLOWEST, 250 * 10**6))
-def test_up_to_250_mbit_a_64_kb_message_gains_less_than_5_percent(rate: int) -> None:
-    assert MESSAGE / (MESSAGE - Shape(rate).small_bytes) < 1.05
+def test_up_to_250_mbit_a_64_kb_message_gains_less_than_9_percent(rate: int) -> None:
+    assert MESSAGE / (MESSAGE - Shape(rate).small_bytes) < 1.09
     assert "peakrate" not in Shape(rate).words()
 
 
 @pytest.mark.parametrize(
     ("rate", "words"),
     [
-        (10**8, "tbf rate 100000000bit limit 1250000b burst 3072b"),
+        (10**8, "tbf rate 100000000bit limit 1250000b burst 5120b"),
         (10**9, "tbf rate 1000000000bit limit 4194304b burst 250000b peakrate 1050000000bit mtu 6750b"),
     ],
 )
