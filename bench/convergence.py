@@ -135,7 +135,7 @@ def main() -> None:
     for seed in range(SEEDS if not chosen.table else 0):
         for study in studies:
             for plan in _missing(study, seed, chosen.plans):
-                if time.monotonic() < until:
+                if time.monotonic() < until and plan in _missing(study, seed, None):  # or another has run it
                     _keep(run(study, plan, seed))
     print("\n\n".join(table(study) for study in studies))
 
@@ -188,7 +188,8 @@ def _worker(
 def _records(study: Study) -> list[dict[str, Any]]:
     lines = OUT.read_text().splitlines() if OUT.exists() else []
     same = asdict(study.setting)
-    return [r for r in map(json.loads, lines) if all(r[key] == value for key, value in same.items())]
+    found = [r for r in map(json.loads, lines) if all(r[key] == value for key, value in same.items())]
+    return list({(r["plan"], r["seed"]): r for r in found}.values())
 
 
 def _keep(record: dict[str, Any]) -> None:
