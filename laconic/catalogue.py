@@ -9,10 +9,23 @@ from laconic.compress import QSGD, AbstractCompressor, Accordion, ByShape, Chain
 from laconic.compress.base import NOMINAL
 from laconic.core.bucket import BucketSpec
 from laconic.core.component import Component
+from laconic.outer import AbstractOuter
 from laconic.papers import PAPERS
 from laconic.plan import COMPONENTS
+from laconic.sync import Local
+from laconic.topology import AbstractGraph, Gossip, Ring, WeightFile
+from laconic.topology.mixing import AbstractMixing
 
 _MATRIX = BucketSpec(0, ("x",), ((1024, 1024),))
+_EXAMPLES: dict[type[Component], Component] = {
+    Chain: Chain(TopK(0.01), QSGD(4)),
+    Coded: Coded(TopK(0.01), Golomb()),
+    ByShape: ByShape(PowerSGD(4)),
+    Accordion: Accordion(PowerSGD(4), PowerSGD(1)),
+    Filtered: Filtered(TopK(0.01), deny="bias"),
+    Gossip: Gossip(Ring()),
+    WeightFile: WeightFile("weights.txt"),
+}
 
 
 @dataclass(frozen=True)
@@ -37,22 +50,29 @@ def _entry(kind: type[Component]) -> Entry:
         summary=kind.summary(),
         paper=PAPERS[kind.paper] if kind.paper else "",
         traits=_traits(example),
-        usage=example.example if isinstance(example, AbstractCoding) else str(example),
+        usage=_usage(example),
     )
+
+
+def _usage(example: Component) -> str:
+    """As it stands in a plan."""
+    match example:
+        case AbstractCoding():
+            return example.example
+        case AbstractOuter():
+            return str(Local(8, example))
+        case AbstractGraph():
+            return str(Gossip(example))
+        case AbstractMixing():
+            return str(Gossip(Ring(), example))
+        case _:
+            return str(example)
 
 
 def _example(kind: type[Component]) -> Component:
     """With the fields that have no default filled in; most wrappers go around a sparsifier."""
-    if kind is Chain:
-        return Chain(TopK(0.01), QSGD(4))
-    if kind is Coded:
-        return Coded(TopK(0.01), Golomb())
-    if kind is ByShape:
-        return ByShape(PowerSGD(4))
-    if kind is Accordion:
-        return Accordion(PowerSGD(4), PowerSGD(1))
-    if kind is Filtered:
-        return Filtered(TopK(0.01), deny="bias")
+    if kind in _EXAMPLES:
+        return _EXAMPLES[kind]
     needed = [f.name for f in fields(kind) if f.default is MISSING]  # type: ignore[arg-type]  # all are dataclasses
     return kind(**dict.fromkeys(needed, TopK(0.01)))
 

@@ -1,7 +1,8 @@
 """A replica's own state as plain tensors and numbers: residuals, warm starts, anchors, counters.
 
-Every rank has its own (its residual is what *it* has not said yet), so each saves and loads its own file. It loads
-with `torch.load(..., weights_only=True)`. Continuing from it equals never having stopped, bit for bit.
+Every rank has its own (its residual is what *it* has not said yet), so each saves and loads its own file. What servers
+remember is in it too, a share in each rank's. It loads with `torch.load(..., weights_only=True)`. Continuing from it
+equals never having stopped, bit for bit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from laconic.core import state as tree
 from laconic.core.errors import StateError
+from laconic.drive.apart import Apart
+from laconic.drive.recall import recall, remind
 
 if TYPE_CHECKING:
     from laconic.replica import Replica
@@ -27,6 +30,8 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "skipped": replica.skipped,
         "state": {f"{i}": tree.to_dict(s) for i, s in enumerate(replica.state)},
         "anchor": [a.clone() for a in replica.anchor],
+        "when": {} if replica.stepping is None else replica.stepping.pack(replica),
+        "servers": replica.driver.ask(recall) if isinstance(replica.driver, Apart) else {},
     }
 
 
@@ -40,7 +45,7 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
                 f"This checkpoint has {key} = {saved.get(key)!r}, this run {value!r}. Load each rank's own file into "
                 f"the same plan, model and number of workers; to start over, do not load it."
             )
-    missing = {"steps", "turns", "since", "skipped", "state", "anchor"} - saved.keys()
+    missing = {"steps", "turns", "since", "skipped", "state", "anchor", "when"} - saved.keys()
     if missing or len(saved["state"]) != len(replica.state) or len(saved["anchor"]) != len(replica.anchor):
         raise StateError(f"The checkpoint is incomplete: {', '.join(sorted(missing)) or 'buckets are missing'}.")
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
@@ -48,6 +53,10 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     replica.state, replica.anchor = fresh, anchor
     replica.steps, replica.turns = saved["steps"], saved["turns"]
     replica.since, replica.skipped = saved["since"], saved["skipped"]
+    if replica.stepping is not None:
+        replica.stepping.unpack(saved["when"], replica)
+    if isinstance(replica.driver, Apart):
+        replica.driver.ask(lambda desk: remind(desk, saved.get("servers", {})))
 
 
 def _identity(replica: Replica) -> dict[str, Any]:

@@ -21,7 +21,9 @@ _LINE = re.compile(
     r"(?P<authors>[^.]+)\. (?P<title>.+)\. (?:(?P<venue>[^.]+) )?(?P<year>(?:19|20)\d\d)"
     r"(?:\. arXiv:(?P<arxiv>\d{4}\.\d{4,5}))?"
 )
-_JOURNAL = re.compile(r"IEEE Transactions|Proceedings of the IRE|JPDC|TNNLS|TPDS|CACM|VLDB|JMLR|TMLR|.*Journal")
+_JOURNAL = re.compile(
+    r"IEEE Transactions|Proceedings of the IRE|JPDC|TNNLS|TPDS|CACM|VLDB|Parallel Computing|JMLR|TMLR|.*Journal"
+)
 _SPECIAL = re.compile(r"([%&#_$])")
 
 
@@ -85,7 +87,7 @@ def cited(plan: Plan | Baseline) -> list[Paper]:
     if isinstance(plan, Baseline):
         keys = ["li2020pytorch", *(["vogels2019powersgd"] if plan.hook == "powersgd" else [])]
     else:
-        keys = [part.paper for slot in fields(plan) for part in _parts(getattr(plan, slot.name)) if part.paper]
+        keys = [key for slot in fields(plan) for part in _parts(getattr(plan, slot.name)) for key in part.papers()]
     return [parse(key, PAPERS[key]) for key in dict.fromkeys(keys)]
 
 

@@ -18,17 +18,24 @@ from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
+from laconic.drive.apart import Apart
 from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
+from laconic.drive.reduce_by import reduce_by
 from laconic.drive.torch_dist import TorchDist
 from laconic.integrations.ddp_baseline import DdpReplica
 from laconic.journal import Journal
 from laconic.kernels import choose
 from laconic.net.link import Link
+from laconic.pairing import pair_up
 from laconic.plan import Plan
+from laconic.planner.profiler import Profiler
 from laconic.replica import GradientHook, Replica
+from laconic.server.join import join
 from laconic.session import Session, init
+from laconic.sharing import share
 from laconic.sync import Subject
+from laconic.topology import AllReduce, Gossip, ParameterServer
 
 
 def distribute(
@@ -51,6 +58,8 @@ def distribute(
     if nonfinite not in ("raise", "skip"):
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
+    if Profiler.current is not None:
+        Profiler.current.attach(model, optimizer)
     try:
         replica = _attach(model, optimizer, plan, session, nonfinite, seed)
         if Journal.current is not None:
@@ -75,20 +84,34 @@ def _attach(
     if not isinstance(chosen, Plan | baseline.Baseline):
         raise UsageError(f"plan={plan!r}: it is a laconic.Plan, a text such as 'ef(topk(0.01))', or None.")
     _refuse(optimizer, chosen, nonfinite)
+    if isinstance(chosen, Plan) and isinstance(chosen.topology, AllReduce):
+        chosen.topology.fit(session.world)
     found = inventory.take(model, optimizer)
 
+    options = [f"nonfinite: {nonfinite}", f"seed: {seed}"]
+    if isinstance(chosen, Plan) and isinstance(chosen.topology, Gossip):
+        options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
-    driver = session.driver(link)
-    if not isinstance(driver, Alone):
-        options = [f"nonfinite: {nonfinite}", f"seed: {seed}", *_kernels(chosen, next(iter(found.trained.values())))]
+    base: TorchDist | Lanes | None = None
+    driver: TorchDist | Lanes | Alone | Apart = session.driver(link)
+    if isinstance(driver, TorchDist | Lanes):
+        options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
         _start_equal(driver, [*lines, f"debug: {session.debug}"], model)
+        base = driver
+        if isinstance(chosen, Plan) and isinstance(chosen.topology, ParameterServer):
+            driver = join(session, chosen.topology, driver, link)
     link.watch(session.interface)
     if isinstance(chosen, baseline.Baseline):
         return DdpReplica(model, optimizer, chosen, session.world, link)
     seat = replace(session.seat(chosen.topology, seed), device=next(iter(found.trained.values())).device)
     replica = Replica(found, optimizer, chosen, seat, driver, link, nonfinite)
+    if isinstance(driver, TorchDist | Lanes) and isinstance(chosen.topology, AllReduce):
+        replica.reduced_by = _reduce_by(chosen.topology, driver, seat.device)
     _warn_if_nothing_is_compressed(replica)
+    if isinstance(driver, TorchDist | Lanes):
+        pair_up(replica, driver, session)
+    share(replica, base, session)
     model.register_load_state_dict_post_hook(lambda *_: replica.reanchor())
     if not isinstance(driver, Alone):
         _say_goodbye(replica, driver)
@@ -110,7 +133,7 @@ def _refuse(optimizer: torch.optim.Optimizer, plan: Plan | baseline.Baseline, no
             hooks += (getattr(p, "_post_accumulate_grad_hooks", None) or {}).values()
     if any(isinstance(getattr(hook, "__self__", hook), Replica | DdpReplica | GradientHook) for hook in hooks):
         raise UsageError("This model or optimizer is distributed already. Call close() on its replica first.")
-    subject = Subject.GRADIENT if isinstance(plan, baseline.Baseline) else plan.sync.subject
+    subject = Subject.GRADIENT if isinstance(plan, baseline.Baseline) else plan.subject
     checked = isinstance(plan, Plan) and subject is not Subject.NOTHING
     if not checked and nonfinite != "raise":
         raise UsageError(f"nonfinite={nonfinite!r} has no effect under {plan}. Leave it out.")
@@ -153,6 +176,15 @@ def _description(
     ]
 
 
+def _reduce_by(topology: AllReduce, driver: TorchDist | Lanes, device: torch.device) -> str:
+    place = Place(0, 0, "measuring all-reduce algorithms")
+    try:
+        return reduce_by(topology, driver, device)
+    except RuntimeError as error:
+        cause = str(error).strip().splitlines()[0][:300].rstrip(".")
+        raise PeerError(driver.roster.explain(place, cause)) from error
+
+
 def _kernels(plan: Plan | baseline.Baseline, sample: Tensor) -> list[str]:
     """Compiled kernels and plain torch agree to rounding only under low rank: a mixture would let replicas drift."""
     if isinstance(plan, baseline.Baseline) or isinstance(plan.compress, Identity):
@@ -185,7 +217,7 @@ def _broadcast(tensors: list[Tensor], group: dist.ProcessGroup) -> None:
             t.copy_(piece.view_as(t))
 
 
-def _say_goodbye(replica: Replica, driver: TorchDist | Lanes) -> None:
+def _say_goodbye(replica: Replica, driver: TorchDist | Lanes | Apart) -> None:
     """A rank that ends while others wait leaves a note, so that their error can name the reason."""
     alive = weakref.ref(replica)
 
@@ -194,6 +226,9 @@ def _say_goodbye(replica: Replica, driver: TorchDist | Lanes) -> None:
         if gone is not None:
             driver.roster.note(f"ended after step {gone.steps}")
             gone.close()
-        driver.close()
+        if isinstance(driver, Apart):
+            driver.close("" if gone is None else f"ended after step {gone.steps}")
+        else:
+            driver.close()
 
     atexit.register(note)

@@ -17,20 +17,23 @@ from typing import Any, get_type_hints
 from laconic import baseline
 from laconic import coding as packed
 from laconic import compress as what
+from laconic import outer as then
 from laconic import schedule as order
 from laconic import sync as when
 from laconic import topology as whom
 from laconic.coding import AbstractCoding
-from laconic.compress import AbstractCompressor, Chain, Coded, Identity
+from laconic.compress import AbstractCompressor, Chain, Coded, Identity, letters, solo
 from laconic.core import grammar
 from laconic.core.component import Component
 from laconic.core.errors import PlanError
+from laconic.promises import Promises, promises
 from laconic.schedule import AbstractSchedule, Fused
-from laconic.sync import BSP, AbstractSync, Subject
-from laconic.topology import AbstractTopology, AllReduce
+from laconic.sync import ASP, BSP, CMFL, SSP, AbstractLazy, AbstractShared, AbstractSync, Local, Subject
+from laconic.topology import AbstractTopology, AllReduce, Gossip, ParameterServer
+from laconic.topology.mixing import ADChoco
 
 COMPONENTS: dict[str, type[Component]] = {
-    kind.name: kind for folder in (when, whom, what, packed, order) for kind in folder.ALL
+    kind.name: kind for folder in (when, then, whom, what, packed, order) for kind in folder.ALL
 }
 
 _NAMELESS = (Chain, Coded)  # written with '|'
@@ -49,6 +52,57 @@ class Plan:
                 raise PlanError(f"Plan({slot}={getattr(self, slot)!r}): not a {slot} component.")
         if self.sync.subject is Subject.NOTHING and self.compress != Identity():
             raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
+        if isinstance(self.topology, Gossip):
+            self._check_gossip(self.topology)
+        elif isinstance(self.sync, AbstractLazy | CMFL):
+            letters.check_alone(self.compress, str(self.sync))
+        elif isinstance(self.sync, AbstractShared):
+            self._check_shared(self.sync)
+
+    def _check_gossip(self, gossip: Gossip) -> None:
+        letters.check(self.compress, gossip.by)
+        alone = isinstance(self.sync, SSP) or self.sync == ASP()
+        if alone and gossip.by.waits:
+            raise PlanError(
+                f"Plan: under {self.sync} nobody waits for a round, but {gossip.by.name} mixes in rounds. Use "
+                f"gossip({gossip.graph}, adpsgd), or adchoco with a compressor."
+            )
+        if not alone and self.sync not in (BSP(), Local(getattr(self.sync, "h", 1))):
+            raise PlanError(
+                f"Plan: {gossip} mixes models after every step (bsp), every few (local(h)) or in pairs that do not "
+                f"wait (ssp, asp), not {self.sync}."
+            )
+        if isinstance(gossip.by, ADChoco):
+            solo.check(self.compress, gossip.by.name)
+
+    def _check_shared(self, sync: AbstractShared) -> None:
+        if isinstance(self.topology, ParameterServer):
+            if self.topology.layout == "tree":
+                raise PlanError(
+                    f"Plan: {sync} keeps the model on servers, but those of {self.topology} only add up. Use ps or "
+                    f"ps(colocated)."
+                )
+            solo.check(self.compress, str(sync))
+        elif sync.only_servers or (isinstance(sync, ASP) and sync != ASP()):
+            raise PlanError(f"Plan: {sync} needs a server that takes updates in. Add ps: '{sync} / ps'.")
+        if self.compress.owns_momentum or self.compress.follows_lr:
+            raise PlanError(
+                f"Plan: {sync} says steps that the optimizer has taken, momentum and learning rate included, but "
+                f"{self.compress} wants gradients. Use what is inside it, or ef(...)."
+            )
+
+    @property
+    def subject(self) -> Subject:
+        """What is talked about at first."""
+        return self.subject_at(1)
+
+    def subject_at(self, step: int) -> Subject:
+        return Subject.MODEL if isinstance(self.topology, Gossip) else self.sync.subject_at(step)
+
+    @property
+    def promises(self) -> Promises:
+        """The most that a fault can cost, how stale models may be, whether replicas are equal: in words."""
+        return promises(self.sync, self.topology)
 
     def __str__(self) -> str:
         return f"{self.sync} / {self.topology} / {self.compress} / {self.schedule}"
@@ -67,6 +121,10 @@ class Plan:
             part = _build(node, text)
             if isinstance(part, AbstractCoding):
                 problem = f"{part} writes what another stage chose. Use for example {part.example}."
+                raise grammar.point(text, node.start, len(part.name), problem)
+            if part.folder not in _slots():
+                inside = "local(8, outer=slowmo)" if part.folder == "outer" else "gossip(ring, choco)"
+                problem = f"{part} is a {part.folder} inside {inside.partition('(')[0]}(...). Use for example {inside}."
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder in slots:
                 raise grammar.point(
@@ -142,8 +200,8 @@ def _piped(stages: list[Component], node: grammar.Piped, text: str) -> Component
 
 
 def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str, Any]:
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]  # concrete components are dataclasses
-    hints = get_type_hints(kind)
+    names = _words(kind)
+    known, hints = list(names), get_type_hints(kind)
     out: dict[str, Any] = {}
     for position, (key, node) in enumerate(call.args):
         if key is None and position >= len(known):
@@ -153,8 +211,13 @@ def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str
             raise grammar.point(text, node.start, 1, f"{kind.name} has no {key!r}.{grammar.near(slot, known)}")
         if slot in out:
             raise grammar.point(text, node.start, 1, f"{kind.name} is given {slot!r} twice.")
-        out[slot] = _convert(hints[slot], node, text, f"{kind.name}({slot}=...)")
-    return out
+        out[slot] = _convert(hints[names[slot]], node, text, f"{kind.name}({slot}=...)")
+    return {names[slot]: value for slot, value in out.items()}
+
+
+def _words(kind: type[Component]) -> dict[str, str]:
+    """A component's arguments as texts spell them -> its fields, in order."""
+    return {kind.spelled.get(f.name, f.name): f.name for f in fields(kind)}  # type: ignore[arg-type]  # dataclasses all
 
 
 def _convert(hint: Any, node: grammar.Node, text: str, where: str) -> Any:
@@ -206,9 +269,9 @@ def _construct(kind: type[Component], args: dict[str, Any], node: grammar.Node, 
 
 def _to_dict(part: Component) -> dict[str, Any]:
     out: dict[str, Any] = {"name": part.name}
-    for f in fields(part):  # type: ignore[arg-type]
-        value = getattr(part, f.name)
-        out[f.name] = _to_dict(value) if isinstance(value, Component) else value
+    for word, name in _words(type(part)).items():
+        value = getattr(part, name)
+        out[word] = _to_dict(value) if isinstance(value, Component) else value
     return out
 
 
@@ -222,13 +285,16 @@ def _from_dict(value: Any, where: str) -> Any:
     kind = COMPONENTS.get(value["name"])
     if kind is None:
         raise PlanError(f"Plan: unknown name {value['name']!r}.{grammar.near(value['name'], COMPONENTS)}")
-    hints, args = get_type_hints(kind), {k: v for k, v in value.items() if k != "name"}
-    for key, given in args.items():
-        if key not in {f.name for f in fields(kind)}:  # type: ignore[arg-type]
+    hints, names, args = get_type_hints(kind), _words(kind), {}
+    for key, given in value.items():
+        if key == "name":
+            continue
+        if key not in names:
             raise PlanError(f"Plan: {kind.name} has no {key!r}.")
-        inner = _from_dict(given, f"{where}.{key}") if _is_part(hints[key]) else given
+        hint = hints[names[key]]
+        inner = _from_dict(given, f"{where}.{key}") if _is_part(hint) else given
         try:
-            args[key] = _fitting(hints[key], inner)
+            args[names[key]] = _fitting(hint, inner)
         except PlanError as error:
             raise PlanError(f"Plan: {where}.{key} {error}") from error
     try:

@@ -5,7 +5,8 @@ Read it from top to bottom. Hooks are attached in place, so the training loop an
     loss.backward()    every gradient that becomes final fires `_ready`; a full bucket is launched
                        at the end of the pass `_end_of_backward` finishes all exchanges, takes the vote and,
                        if nobody objects, writes the means into `.grad` and keeps the new states
-    optimizer.step()   `_before_step` refuses non-finite steps; `_after_step` lets local SGD average its models
+    optimizer.step()   `_before_step` refuses non-finite steps; `_after_step` lets those who train alone for a while
+                       (local SGD, gossip, asynchronous plans) do what is due: stepping/, gossiping.py
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from laconic import lazily
 from laconic.buckets import Bucket, cut
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
@@ -30,10 +32,16 @@ from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged, Seat, Turn
 from laconic.core.state import holds
 from laconic.drive.base import Driver, Place
+from laconic.gossiping import Gossiping, agree, consensus_distance, mix, stop
 from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
 from laconic.plan import Plan
 from laconic.stats import Stats
+from laconic.stepping.base import Stepping
+from laconic.stepping.eager import Eager
+from laconic.stepping.on_servers import OnServers
+from laconic.stepping.rounds import Rounds
+from laconic.stepping.turns import Turns
 from laconic.sync import Subject
 
 
@@ -65,19 +73,28 @@ class Replica:
         self.seat, self.driver, self.link, self.nonfinite = seat, driver, link, nonfinite
         groups = {id(p): i for i, group in enumerate(optimizer.param_groups) for p in group["params"]}
         self.buckets = cut(inventory.trained, plan.schedule, plan.compress, seat.world, groups)
-        self.state = [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
-        self.subject = plan.sync.subject
-        self.anchor = [b.values() for b in self.buckets] if self.subject is Subject.DELTA else []
+        self.subject = plan.subject_at(1)
+        self.gossiping = Gossiping(plan, seat) if self.subject is Subject.MODEL else None
+        if self.gossiping is not None:
+            self.state = self.gossiping.fresh(self.buckets)
+        else:
+            self.state = self._fresh_state()
+        self.stepping: Stepping | None = None if self.gossiping else Rounds.of(plan.sync, self)
+        self.anchor = [b.values() for b in self.buckets] if isinstance(self.stepping, Rounds) else []
         self.steps = self.turns = self.since = self.skipped = self.dense_bytes = 0
         self._quiet = False  # inside no_sync()
         self._passing = False  # inside a backward pass that will be exchanged
         self._exchanged = False  # the gradients in .grad are already means
         self._in_closure = False  # inside optimizer.step(closure)
-        self._next = 0  # the bucket to launch next
-        self._means: list[Tensor] = []
+        self._turning = Turns(plan.sync, self.buckets)
+        self._live = self._turning.live(0)  # buckets that take part in this turn
+        self._next = 0  # the one of them to launch next
+        self.statistics = torch.empty(0)  # the last means of running statistics
         self._bad: list[list[bool]] = []  # this pass's non-finite parameters, by bucket
         self._objection: str | None = None
         self._warned = False
+        self.reduced_by = ""  # which all-reduce algorithm, in words; set by distribute()
+        self._loaded = False  # a checkpoint, since the last step
         self._hooks: list[Any] = [
             optimizer.register_step_pre_hook(self._before_step),
             optimizer.register_step_post_hook(self._after_step),
@@ -92,12 +109,16 @@ class Replica:
 
     def _ready(self, b: int, i: int) -> None:
         """Autograd says: this gradient is final for this pass."""
+        if self.subject is not Subject.GRADIENT:
+            return  # post-local SGD, later on
         if self._quiet:
             self._exchanged = False  # .grad now holds something the others have not seen
             return
         if not self._passing:
             self._begin()
         bucket = self.buckets[b]
+        if self._live is not self.buckets and bucket not in self._live:
+            return
         if i not in bucket.waiting:
             raise UsageError(
                 f"The gradient of {bucket.spec.names[i]!r} became final twice in one backward pass, or the last pass "
@@ -105,9 +126,9 @@ class Replica:
                 f"distribute again on all ranks."
             )
         bucket.take(i)
-        if self.plan.schedule.overlaps:
-            while self._next < len(self.buckets) and not self.buckets[self._next].waiting:
-                self._launch(self.buckets[self._next])
+        if self.plan.schedule.overlaps and not self._turning.delay:
+            while self._next < len(self._live) and not self._live[self._next].waiting:
+                self._launch(self._live[self._next])
 
     def _begin(self) -> None:
         if self._exchanged and self._objection is None:
@@ -122,23 +143,26 @@ class Replica:
     def _launch(self, bucket: Bucket) -> None:
         """Start the exchange of one bucket; strictly in bucket order, the same on every rank."""
         if self._next == 0:
-            self._launch_statistics()
-        self._start(bucket, *bucket.gradients())
+            self.launch_statistics()
+        self.launch(bucket, *bucket.gradients())
 
-    def _start(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
+    def launch(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
         self._bad.append(bad)
         if any(bad):
             flat.zero_()  # takes part in the collective; the vote will undo the step
         number = bucket.spec.id
-        if bucket.plain:
+        if lazily.concerns(self.plan.sync):
+            turn = Turn(self._seat(bucket), self.turns)
+            program = lazily.program(self.plan.sync, bucket, flat, self.state[number], turn)
+        elif bucket.plain:
             program = add_up(flat)
         else:
             turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
             program = bucket.compress.exchange(flat, self.state[number], bucket.spec, turn)
         self.driver.launch(Place(self.turns, number, bucket.spec.names[0]), program)
-        self._next = number + 1
+        self._next += 1
 
-    def _launch_statistics(self) -> None:
+    def launch_statistics(self) -> None:
         """Running means and variances of norm layers are averaged beside the gradients."""
         flat = flatten(self.inventory.statistics(), torch.empty(0))  # cat promotes mixed types
         if flat.numel():
@@ -147,46 +171,67 @@ class Replica:
     # ------------------------------------------------------------- end of backward
 
     def _end_of_backward(self) -> None:
-        for bucket in self.buckets[self._next :]:  # unused parameters, or a schedule that waited
+        moving, outcome = self._turning.late, self._finish_late()
+        for bucket in self._live[self._next :]:  # unused parameters, or a schedule that waited
             self._launch(bucket)
-        verdict = self._finish([b.used() for b in self.buckets])
-        self._passing, self._exchanged = False, True
-        if verdict.culprit is None:
-            for bucket, mean, used in zip(self.buckets, self._means, self._by_bucket(verdict.used), strict=True):
-                bucket.write_gradients(mean, used, keep=holds(self.state[bucket.spec.id], mean))
-            self._means = []
+        self.launch_vote([b.used() for b in self._live])
+        if self._turning.delay:
+            self._turning.late = self._live
+            for bucket in self._live:
+                bucket.rearm()
         else:
-            for bucket, bad in zip(self.buckets, self._by_bucket(verdict.bad), strict=True):
-                bucket.poison(bad)
-            if self._in_closure:
-                self._refuse_step()
+            moving, outcome = self._live, self.finish(self._live)
+        self._passing, self._exchanged = False, True
+        self._turning.move(moving)
+        if outcome is not None:
+            self._write_gradients(moving, *outcome)
+        self._live = self._turning.live(self.turns)
 
-    def _finish(self, used: list[list[bool]]) -> Verdict:
-        """Complete what was launched; commit the new states unless a rank objects."""
-        number = len(self.buckets) + 1
+    def _write_gradients(self, moving: list[Bucket], verdict: Verdict, means: list[Tensor]) -> None:
+        if verdict.culprit is None:
+            for bucket, mean, used in zip(moving, means, self._by_bucket(verdict.used, moving), strict=True):
+                bucket.write_gradients(mean, used, keep=holds(self.state[bucket.spec.id], mean))
+            return
+        for bucket, bad in zip(moving, self._by_bucket(verdict.bad, moving), strict=True):
+            bucket.poison(bad)
+        if self._in_closure:
+            self._refuse_step()
+
+    def _finish_late(self) -> tuple[Verdict, list[Tensor]] | None:
+        """What was launched a step ago, where updates are delayed."""
+        late, self._turning.late = self._turning.late, []
+        return self.finish(late) if late else None
+
+    def launch_vote(self, used: list[list[bool]]) -> None:
+        """The last launch of a turn."""
         votes = census(list(chain(*used)), list(chain(*self._bad)), self.seat.device)
-        self.driver.launch(Place(self.turns, number, "vote"), votes)
+        self.driver.launch(Place(self.turns, len(self.buckets) + 1, "vote"), votes)
+        self._next, self._bad = 0, []
+
+    def finish(self, live: list[Bucket], extra: int = 0) -> tuple[Verdict, list[Tensor]]:
+        """Complete what was launched; commit the new states unless a rank objects. The means of these buckets, and of
+        what else (`extra`) was launched after them."""
         *outs, vote = self.driver.finish()
         verdict: Verdict = vote.state
         if self.inventory.norms:
-            self._statistics = outs.pop(0).mean
-        verdict = self._check_means(verdict, outs)
+            self.statistics = outs.pop(0).mean
+        more = [outs.pop() for _ in range(extra)][::-1]
+        verdict = self._check_means(verdict, outs, live)
         if verdict.culprit is None:
-            self.state = [out.state for out in outs]
-            self._means = [out.mean for out in outs]
+            for bucket, out in zip(live, outs, strict=True):
+                self.state[bucket.spec.id] = out.state
             self._objection = None
         else:
-            self._objection = self._sentence(*verdict.culprit)
+            self._objection = self._sentence(*verdict.culprit, live)
         self.turns += 1
-        self._next, self._bad = 0, []
-        for bucket in self.buckets:
+        for bucket in live:
             bucket.rearm()
-        return verdict
+        return verdict, [out.mean for out in (*outs, *more)]
 
-    def _check_means(self, verdict: Verdict, outs: list[Exchanged]) -> Verdict:
+    def _check_means(self, verdict: Verdict, outs: list[Exchanged], live: list[Bucket]) -> Verdict:
         """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
         at = 0
-        for bucket, out in zip(self.buckets, outs, strict=True):
+        for bucket, out in zip(live, outs, strict=True):
             bad = [] if bucket.plain else bucket.bad(out.mean)
             if verdict.culprit is None and any(bad):
                 flags = [False] * at + bad
@@ -196,18 +241,20 @@ class Replica:
         return verdict
 
     def reanchor(self) -> None:
-        """New parameters were loaded between two rounds of local SGD: the way is measured from there."""
-        if self.anchor and self.since == 0:
-            self.anchor = [b.values() for b in self.buckets]
+        """New parameters were loaded between two rounds: the way is measured from there."""
+        if self.gossiping is not None and not (self._loaded and self.gossiping.topology.by.waits):
+            self.gossiping.restart(self)
+        if self.stepping is not None:
+            self.stepping.restart(self, loaded=self._loaded)
 
-    def _by_bucket(self, flags: tuple[bool, ...]) -> Iterator[tuple[bool, ...]]:
+    def _by_bucket(self, flags: tuple[bool, ...], live: list[Bucket]) -> Iterator[tuple[bool, ...]]:
         at = 0
-        for bucket in self.buckets:
+        for bucket in live:
             yield flags[at : at + len(bucket.params)]
             at += len(bucket.params)
 
-    def _sentence(self, rank: int, number: int) -> str:
-        names = [name for b in self.buckets for name in b.spec.names]
+    def _sentence(self, rank: int, number: int, live: list[Bucket]) -> str:
+        names = [name for b in live for name in b.spec.names]
         what = "model delta" if self.subject is Subject.DELTA else "gradient"
         return (
             f"Rank {rank} found NaN or infinity in the {what} of {names[number]!r} at step {self.steps + 1}. No "
@@ -221,19 +268,21 @@ class Replica:
         closure = any(args[1:]) or bool(kwargs.get("closure"))  # args[0] is the optimizer itself
         if self.subject is Subject.GRADIENT:
             untouched = all(p.grad is None for p in self.inventory.trained.values())
-            if not closure and (untouched or not self._exchanged):
+            if not closure and ((untouched and not self._turning.delay) or not self._exchanged):
                 self._end_of_backward()  # no exchanged pass on this rank: others may wait for its part
             self._in_closure = closure
-        elif self.subject is Subject.DELTA:
+        elif self.subject is not Subject.NOTHING:
             self._check_alone()
         if self._objection is not None and getattr(optimizer, "found_inf", None) is None:
             self._refuse_step()  # a fused optimizer under GradScaler skips the step by itself
         elif self.subject is Subject.GRADIENT and not closure:
-            self._write_statistics()
+            self.write_statistics()
 
     def _refuse_step(self) -> None:
         sentence, self._objection, self._exchanged = self._objection, None, False
         if self.nonfinite == "raise":
+            if self.subject in (Subject.MODEL, Subject.UPDATE):
+                stop(self, str(sentence))
             raise NonFiniteError(sentence)
         self.skipped += 1
         warnings.warn(f"Step skipped. {sentence}", stacklevel=4)
@@ -244,46 +293,48 @@ class Replica:
         self.steps += 1
         self.since += 1
         if self._in_closure and self._exchanged and self.subject is Subject.GRADIENT:
-            self._write_statistics()
+            self.write_statistics()
         self._exchanged = self._in_closure = False
         self.dense_bytes += sum(all_reduce_bytes(b.spec.nbytes, self.seat.world) for b in self.buckets)
-        if self.subject is Subject.DELTA and self.plan.sync.talks(self.steps):
-            self._average_models()
+        self._loaded = False
+        if self.gossiping is not None and self.plan.sync.talks(self.steps):
+            mix(self, self.gossiping)
         elif self.subject is Subject.GRADIENT:
             self.since = 0
+            self._turning.shrink(self.lr)
+        elif self.stepping is not None:
+            self.stepping.after_step(self)
+        if self.plan.subject_at(self.steps + 1) is not self.subject:
+            self._change_subject()
 
-    # ------------------------------------------------------------- local SGD
+    def _change_subject(self) -> None:
+        """Post-local SGD: from here on models are averaged; a gradient's error memory is of no use for them."""
+        self.subject = self.plan.subject_at(self.steps + 1)
+        self.state = self._fresh_state()
+        if self.stepping is not None:
+            self.stepping.restart(self)
+
+    # ------------------------------------------------------------- between exchanges
 
     def _check_alone(self) -> None:
-        """Between exchanges nobody is asked: a rank that sees NaN stops (or skips) on its own."""
+        """Nobody is asked: a rank that sees NaN stops (or skips) on its own."""
         for bucket in self.buckets:
             bad = bucket.bad_gradients()
             if any(bad):
                 number = sum(len(b.params) for b in self.buckets[: bucket.spec.id]) + bad.index(True)
-                self._objection = self._sentence(self.seat.rank, number).replace("model delta", "gradient")
+                sentence = self._sentence(self.seat.rank, number, self.buckets)
+                self._objection = sentence.replace("model delta", "gradient")
 
-    def _average_models(self) -> None:
-        for bucket, anchor in zip(self.buckets, self.anchor, strict=True):
-            if bucket.spec.id == 0:
-                self._launch_statistics()
-            way = (anchor - bucket.values()).mul_(bucket.weight)
-            self._start(bucket, way, bucket.bad(way))
-        verdict = self._finish([[True] * len(b.params) for b in self.buckets])
-        if verdict.culprit is not None:
-            sentence, self._objection = self._objection, None
-            raise NonFiniteError(f"{sentence} This came up when models were averaged after step {self.steps}.")
-        for number, (bucket, mean) in enumerate(zip(self.buckets, self._means, strict=True)):
-            self.anchor[number] = self.anchor[number] - mean
-            bucket.write_values(self.anchor[number])
-        self._means = []
-        self._write_statistics()
-        self.since = 0
+    def take_objection(self) -> str | None:
+        """What a rank said against the last turn."""
+        sentence, self._objection = self._objection, None
+        return sentence
 
-    def _write_statistics(self) -> None:
-        if self.inventory.norms:
+    def write_statistics(self) -> None:
+        if self.inventory.norms and self.statistics.numel():
             at = 0
             for t in self.inventory.statistics():
-                t.copy_(self._statistics[at : at + t.numel()].view_as(t))
+                t.copy_(self.statistics[at : at + t.numel()].view_as(t))
                 at += t.numel()
 
     # ------------------------------------------------------------- what users call
@@ -298,24 +349,68 @@ class Replica:
             self._quiet = before
 
     def flush(self) -> None:
-        """Finish what is under way; afterwards replicas are equal. To be called on all ranks alike."""
+        """Finish what is under way; afterwards replicas are equal (under gossip: mixed). Call it on all ranks alike."""
         if self._passing:
             raise UsageError("replica.flush() was called inside a backward pass.")
-        if self.subject is Subject.DELTA and self.since:
-            self._average_models()
+        self._drop_late()
+        if self.gossiping is not None and self.since:
+            mix(self, self.gossiping)
+        elif self.stepping is not None and self.subject is not Subject.GRADIENT and self.since:
+            self.stepping.flush(self)
+
+    def _drop_late(self) -> None:
+        """A delayed update that no step will apply."""
+        self._finish_late()
+        self._live = self._turning.live(self.turns)
+
+    def observe(self, loss: float) -> None:
+        """Tell the loss of a step, for plans that follow it (`adacomm`, `lupa`); others do not care."""
+        if self.stepping is not None:
+            self.stepping.observe(loss)
+
+    def average(self) -> None:
+        """End with one model: everyone's mean, also of running statistics. To be called on all ranks alike."""
+        if self.gossiping is None:
+            self.flush()
+            return
+        self.launch_statistics()
+        if self.inventory.norms:
+            self.statistics = self.driver.finish()[0].mean
+            self.write_statistics()
+        agree(self, self.gossiping)
+
+    def consensus_distance(self) -> float:
+        """How far models are from their mean, in the root mean square over ranks. To be called on all ranks alike."""
+        return consensus_distance(self)
 
     @property
     def stats(self) -> Stats:
         waited = self.driver.waited_s
         sent, on_interface = self.link.sent_bytes, self.link.tx_bytes
-        return Stats(self.steps, self.turns, sent, self.dense_bytes, waited, self.skipped, on_interface)
+        seen = self.stepping if isinstance(self.stepping, OnServers | Eager) else None
+        done = (
+            self.steps,
+            seen.pushed if seen else self.turns,
+            sent,
+            self.dense_bytes,
+            waited,
+            self.skipped,
+            on_interface,
+        )
+        pairs = None if self.gossiping is None else self.gossiping.pairs
+        staleness = seen.staleness if seen else pairs.staleness if pairs and pairs.bound is not None else None
+        return Stats(*done, self.reduced_by, staleness, seen.dropped if seen else 0)
 
     def state_dict(self) -> dict[str, Any]:
         """This rank's own state: save it on every rank, beside the model and the optimizer."""
+        self._drop_late()
         return pack_state(self)
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         unpack_state(self, saved)
+        self.subject = self.plan.subject_at(self.steps + 1)
+        self._live = self._turning.live(self.turns)
+        self._loaded = True
 
     def keep(self, hook: Any) -> None:
         """Somebody else's hook that ends with this replica: `close` removes it."""
@@ -326,16 +421,28 @@ class Replica:
         for hook in self._hooks:
             hook.remove()
         self._hooks = []
+        if self.gossiping is not None:
+            self.gossiping.close()
+        if self.stepping is not None:
+            self.stepping.close()
         memory.release()
 
     def _seat(self, bucket: Bucket) -> Seat:
         return replace(self.seat, device=bucket.device)
 
+    def _fresh_state(self) -> list[Any]:
+        if lazily.concerns(self.plan.sync):
+            return [lazily.fresh(self.plan.sync, b) for b in self.buckets]
+        return [b.compress.init(b.spec, self._seat(b)) for b in self.buckets]
+
     def _lr(self, bucket: Bucket) -> float:
         """Model deltas have their learning rate in them already."""
         if self.subject is Subject.DELTA or not bucket.compress.follows_lr:
             return 1.0
-        return float(self.optimizer.param_groups[bucket.group]["lr"])
+        return self.lr(bucket)
+
+    def lr(self, bucket: Bucket) -> float:
+        return float(self.optimizer.param_groups[bucket.group].get("lr", 1.0))
 
     def _warn_once(self, text: str) -> None:
         if not self._warned:

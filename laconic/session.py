@@ -3,9 +3,12 @@
 Besides `cli/` this is the only file that reads the environment:
     RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT   set by torchrun
     LACONIC_PLAN, LACONIC_TIMEOUT, LACONIC_DEBUG             set by `laconic run` or by hand
+    LACONIC_SERVERS, LACONIC_KEY, LACONIC_KEY_FILE,          where parameter servers listen, the job's key, or that
+    LACONIC_INSECURE, LACONIC_HOST                           none is wanted; where to listen (docs/servers.md)
     LACONIC_INTERFACE                                        set in a lab: whose transmit counter to read
     LACONIC_JOURNAL, LACONIC_STEPS                           set by `laconic compare`: a folder for rank{r}.json, and
                                                              after how many steps to end a script
+    LACONIC_PROFILE                                          set by `laconic profile`: a folder for rank{r}.json
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes, lanes
 from laconic.drive.roster import Roster
 from laconic.drive.torch_dist import TorchDist
+from laconic.net.auth import Keys, read_keys
+from laconic.net.lines import own_address
 from laconic.net.link import Link
+from laconic.planner import profiler
 
 DEFAULT_TIMEOUT_S = 300.0
 LONGEST_TIMEOUT_S = 1e6
@@ -46,6 +52,16 @@ class Session:
     timeout_s: float
     debug: bool
     interface: str | None = None  # of this host's link, in a lab
+    servers: tuple[str, ...] = ()  # addresses of parameter servers that were started for this job
+    keys: Keys | None = None
+    insecure: bool = False
+    host: str | None = None  # where a server beside this rank shall listen
+    master: str = "127.0.0.1"
+
+    @property
+    def address(self) -> str:
+        """Where a server beside this rank listens: on loopback if the whole job is on this machine."""
+        return self.host or own_address(self.master)
 
     def _new_group(self) -> dist.ProcessGroup:
         """Connections of one's own, so that several replicas cannot mix up their collectives."""
@@ -97,10 +113,17 @@ def init(timeout_s: float | None = None, *, backend: str | None = None) -> Sessi
         timeout_s=limit,
         debug=env.get("LACONIC_DEBUG", "") not in ("", "0"),
         interface=env.get("LACONIC_INTERFACE") or None,
+        servers=tuple(filter(None, env.get("LACONIC_SERVERS", "").replace(",", " ").split())),
+        keys=_keys(env),
+        insecure=env.get("LACONIC_INSECURE", "") not in ("", "0"),
+        host=env.get("LACONIC_HOST") or None,
+        master="127.0.0.1" if _is_local(env) else env.get("MASTER_ADDR", "127.0.0.1"),
     )
     folder, steps = env.get("LACONIC_JOURNAL"), _number(env, "LACONIC_STEPS", 0)
     where = Path(folder) if folder else None
     journal.start(where, session.rank, session.world, session.interface, int(steps) or None)
+    profile = env.get("LACONIC_PROFILE")
+    profiler.start(Path(profile) / f"rank{session.rank}.json" if profile else None)
     return session
 
 
@@ -113,6 +136,16 @@ def _group_timeout_s() -> float | None:
     device = torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
     patience: timedelta = world._get_backend(device).options._timeout  # noqa: SLF001  (there is no public way)
     return patience.total_seconds()
+
+
+def _is_local(env: os._Environ[str]) -> bool:
+    return env.get("LOCAL_WORLD_SIZE", "1") == env.get("WORLD_SIZE", "1")
+
+
+def _keys(env: os._Environ[str]) -> Keys | None:
+    if env.get("LACONIC_KEY"):
+        return Keys.from_text(env["LACONIC_KEY"])
+    return read_keys(Path(env["LACONIC_KEY_FILE"])) if env.get("LACONIC_KEY_FILE") else None
 
 
 def _number(env: os._Environ[str], key: str, default: float) -> float:

@@ -14,6 +14,9 @@ class Stats:
     exposed_wait_s: float | None  # time the training thread stood still for exchanges; None: not known
     skipped_steps: int  # steps dropped because a gradient was not finite
     tx_bytes: int | None = None  # what the kernel counted on this host's interface since then; None outside a lab
+    reduced_by: str = ""  # how sums are made: native, ring, ... or what allreduce(auto) measured and chose
+    staleness: int | None = None  # the most steps that the slowest rank was behind this one; None: does not apply
+    dropped_updates: int = 0  # steps of this rank that came too late to count
 
     @property
     def ratio(self) -> float:

@@ -82,6 +82,11 @@ def test_a_plan_cites_what_it_uses_once_and_in_order():
     assert "vogels2019powersgd" not in keys
 
 
+def test_an_algorithm_of_all_reduce_cites_its_own_paper():
+    assert [p.key for p in cited(Plan.parse("allreduce(double_tree) / none"))].count("sanders2009two") == 1
+    assert "sanders2009two" not in [p.key for p in cited(Plan.parse("allreduce(ring) / none"))]
+
+
 def test_baselines_have_papers_too():
     assert [p.key for p in cited(Baseline())] == ["li2020pytorch"]
     assert [p.key for p in cited(Baseline("powersgd", 4))] == ["li2020pytorch", "vogels2019powersgd"]

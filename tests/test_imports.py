@@ -14,11 +14,12 @@ FILES = sorted(ROOT.rglob("*.py"))
 # core <- {kernels, net, compress, topology, sync, schedule} <- drive <- {plan, ...} <- replica <- the rest
 LAYERS = (
     {"core"},
+    {"outer"},  # what sync does with what was agreed on
     {"kernels", "net", "sync", "topology", "schedule"},
     {"coding"},  # uses the kernels
     {"compress"},  # uses both
     {"drive"},
-    {"baseline", "papers"},
+    {"baseline", "papers", "promises"},
     {"plan"},
     {"catalogue"},
 )
@@ -65,7 +66,7 @@ def test_nothing_imports_an_event_loop(path: Path):
     assert not [m for m in imported(path) if m.split(".")[0] == "asyncio"]
 
 
-@pytest.mark.parametrize("folder", ["core", "compress", "kernels", "net", "sync", "topology", "schedule"])
+@pytest.mark.parametrize("folder", ["core", "compress", "kernels", "net", "outer", "sync", "topology", "schedule"])
 def test_only_drivers_know_torch_distributed(folder: str):
     for path in (ROOT / folder).rglob("*.py"):
         assert not [m for m in imported(path) if m.startswith("torch.distributed")], path

@@ -31,6 +31,7 @@ from laconic.plan import COMPONENTS, Plan, check_text, component
 from laconic.schedule import Fifo, Fused, Wfbp
 from laconic.sync import BSP, Local, Silent
 from laconic.topology import AllReduce
+from laconic.topology.programs import NAMES
 
 
 def test_what_is_left_out_takes_its_default():
@@ -87,7 +88,12 @@ def test_a_chain_of_three_is_refused_since_a_chain_does_not_choose():
         ("powersgd(0)", 0, "a whole number from 1 up"),
         ("local(0)", 0, "a whole number from 1 up"),
         ("fused(bucket=big)", 0, "'big' is not a size"),
-        ("allreduce(ring)", 0, "the route is auto, gather or deal"),
+        ("allreduce(route=ring)", 0, "the route is auto, gather or deal"),
+        ("allreduce(gather)", 0, "this is a route. Write allreduce(route=gather)"),
+        ("allreduce(spiral)", 0, "the algorithm is one of native, auto, ring"),
+        ("allreduce(ring, groups=2)", 0, "groups= has no effect here, only with hierarchical or masters"),
+        ("allreduce(torus, rows=-1)", 0, "give a number from 1 to 4096"),
+        ("allreduce(blueconnect, factors=2y3)", 0, "as in 2x2x3"),
         ("ef(none)", 0, "nothing is lost without compression"),
         ("ef(ef(topk(0.1)))", 0, "already remembers its error"),
         ("ef(by_shape(ef(topk(0.1))))", 0, "already remembers its error"),
@@ -251,7 +257,11 @@ compressors = st.recursive(
 plans = st.builds(
     Plan,
     sync=st.builds(Local, st.integers(1, 10**6)) | st.just(BSP()),
-    topology=st.builds(AllReduce, st.sampled_from(["auto", "gather", "deal"])),
+    topology=st.builds(
+        AllReduce, st.sampled_from(["native", *NAMES]), route_by=st.sampled_from(["auto", "gather", "deal"])
+    )
+    | st.sampled_from([AllReduce("hierarchical", groups=2), AllReduce("mesh", rows=3), AllReduce("auto")])
+    | st.sampled_from([AllReduce("blueconnect", factors="2x3"), AllReduce("double_tree", pieces=4)]),
     compress=compressors,
     schedule=st.builds(Fused, sizes, sizes) | st.builds(Fifo, sizes) | st.just(Wfbp()),
 ) | st.just(Plan(sync=Silent()))

@@ -14,6 +14,7 @@ import pytest
 import laconic
 import laconic.coding as packed
 import laconic.compress as what
+import laconic.outer as then
 import laconic.schedule as order
 import laconic.sync as when
 import laconic.topology as whom
@@ -21,6 +22,8 @@ from laconic.core.component import Component
 from laconic.core.errors import PlanError
 from laconic.papers import PAPERS
 from laconic.plan import COMPONENTS
+from laconic.topology import mixing
+from laconic.topology.weight_file import Matrices
 from tests.laws import broken
 from tests.zoo import ZOO
 
@@ -28,7 +31,7 @@ LAWS = sorted((Path(__file__).parent / "laws").glob("test_*.py"))
 
 
 def _import_everything() -> None:
-    for folder in (what, packed, order, when, whom):
+    for folder in (what, packed, order, when, then, whom):
         for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
             importlib.import_module(module.name)
 
@@ -84,7 +87,9 @@ def test_every_coding_is_in_the_zoo():
         (packed.AbstractCoding, packed.ALL),
         (order.AbstractSchedule, order.ALL),
         (when.AbstractSync, when.ALL),
-        (whom.AbstractTopology, whom.ALL),
+        (then.AbstractOuter, then.ALL),
+        (whom.AbstractTopology, whom.TOPOLOGIES),
+        (mixing.AbstractMixing, mixing.ALL),
     ],
 )
 def test_every_algorithm_is_in_the_table_of_its_folder(base: type, table: tuple[type, ...]):
@@ -92,8 +97,13 @@ def test_every_algorithm_is_in_the_table_of_its_folder(base: type, table: tuple[
     assert len(set(table)) == len(table)
 
 
+def test_every_graph_is_in_the_table_of_graphs():
+    read_from_a_file = {Matrices}  # what `weights` becomes
+    assert concrete(whom.AbstractGraph) - read_from_a_file == set(whom.GRAPHS)
+
+
 def test_names_are_unique_over_all_folders():
-    every = [kind.name for folder in (what, packed, order, when, whom) for kind in folder.ALL]
+    every = [kind.name for folder in (what, packed, order, when, then, whom) for kind in folder.ALL]
     assert len(every) == len(set(every)) == len(COMPONENTS)
 
 

@@ -18,6 +18,7 @@ from laconic.cli.machine import cores
 from laconic.kernels.choose import fault
 from laconic.lab.support import NETEM_ADVICE, support
 from laconic.tasks.fashion_mnist import DEBIAN_DIR, DEBIAN_PACKAGE
+from laconic.topology import GRAPHS, WeightFile
 
 FASHION_FILES = (
     "train-images-idx3-ubyte",
@@ -25,6 +26,9 @@ FASHION_FILES = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
+
+
+GOSSIPERS = 8
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,13 @@ def fashion_mnist(folder: Path = DEBIAN_DIR) -> Check:
     return Check("fashion-mnist", found, detail, install)
 
 
+def gossip() -> Check:
+    """How fast models come together on each graph; never missing."""
+    graphs = [kind() for kind in GRAPHS if kind is not WeightFile]
+    gaps = ", ".join(f"{graph} {graph.gap(GOSSIPERS):.3g}" for graph in graphs)
+    return Check("gossip", ok=True, detail=f"spectral gaps of {GOSSIPERS} workers: {gaps}")
+
+
 def lab() -> Check:
     """Emulated hosts: everything a lab needs is tried once."""
     seen = support()
@@ -145,6 +156,7 @@ CHECKS: tuple[Callable[[], Check], ...] = (
     mpi,
     scikit_learn,
     fashion_mnist,
+    gossip,
     lab,
     netem,
 )

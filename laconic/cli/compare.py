@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from laconic.cli.auto import STEPS, Trial, choose, is_auto
 from laconic.cli.lab_options import add_lab_options, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
@@ -24,7 +25,9 @@ from laconic.compare.html import page
 from laconic.compare.lines import Comparison, Setting
 from laconic.compare.order import evaluate_every
 from laconic.compare.report import as_json
-from laconic.compare.rows import BASELINES, DEFAULT_PLANS, choose, names_a_baseline, split
+from laconic.compare.rows import BASELINES, DEFAULT_PLANS, Kind, names_a_baseline, split
+from laconic.compare.rows import choose as choose_rows
+from laconic.compare.rows import read as read_row
 from laconic.compare.run import Request, plan_turns, run_all
 from laconic.compare.show import Show
 from laconic.compare.table import as_text
@@ -77,12 +80,23 @@ def main(argv: Sequence[str]) -> int:
     if request.setting.lab and not inside():
         return enter(["compare", *argv], lab_spec(args))
     with stopping() as signals, places(args) as sites:
-        comparison = measure(request, sites)
+        comparison = measure(_settled(request, args, sites), sites)
         print(as_text(comparison), flush=True)
         kept = outputs.write(comparison)
     if not comparison.complete:
         return 128 + (signals or [signal.SIGINT])[0]
     return 1 if comparison.failed or not kept else 0
+
+
+def _settled(request: Request, args: argparse.Namespace, sites: Sequence[Site]) -> Request:
+    """With a row for what `auto` chose, where it is among the plans."""
+    wanted = [text for text in _plans(args) if is_auto(text)]
+    rows = list(request.rows)
+    for text in wanted:
+        chosen = choose(text, Trial(request.script, STEPS), sites)
+        plan = read_row(chosen)
+        rows.insert(-1, replace(plan, text=f"{text} = {chosen}", kind=Kind.PLAN))
+    return replace(request, rows=tuple(rows))
 
 
 def measure(request: Request, sites: Sequence[Site]) -> Comparison:
@@ -147,7 +161,7 @@ def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> 
         raise UsageError(f"--limit {args.limit:g}: give a number of seconds above 0.")
     baselines = BASELINES if args.baselines is None else split(args.baselines)
     names_a_baseline(baselines)
-    rows = choose(_plans(args), baselines)
+    rows = choose_rows([text for text in _plans(args) if not is_auto(text)], baselines)
     work = workload(args.task, rest, args.steps)
     until = None if args.until is None else read_target(args.until)
     if until is not None:

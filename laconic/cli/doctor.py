@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from laconic.cli.checks import CHECKS, Check
+from laconic.cli.weights import weights_report
 
 
 def main(argv: Sequence[str]) -> int:
     """Run every check; 0 if training works here, whatever optional parts are missing."""
     parser = argparse.ArgumentParser(prog="laconic doctor", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    parser.add_argument("--weights", metavar="FILE", help="check a file of mixing weights for gossip, and nothing else")
     args = parser.parse_args(argv)
+    if args.weights is not None:
+        print(weights_report(args.weights))
+        return 0
     checks = []
     for check in CHECKS:
         result = check()

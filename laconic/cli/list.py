@@ -13,7 +13,10 @@ WIDTH = 100
 NO_BREAK = "\u00a0"  # textwrap breaks lines only at plain spaces
 QUESTIONS = {
     "sync": "when do workers talk?",
+    "outer": "what is done with the mean of ways?",
     "topology": "with whom?",
+    "graph": "gossip along which graph?",
+    "mixing": "how does gossip mix models?",
     "compress": "what do they say?",
     "coding": "how is it packed?",
     "schedule": "in what order?",

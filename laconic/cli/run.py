@@ -20,16 +20,21 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
+from laconic import baseline
+from laconic.cli.auto import Trial, choose, is_auto, refuse_elsewhere, script_of
 from laconic.cli.lab_options import OPTIONS, add_lab_options, lab_spec
 from laconic.cli.machine import cores
 from laconic.cli.on_hosts import on_hosts
+from laconic.cli.servers import check_count, job_key, server_processes
 from laconic.core.errors import UsageError
-from laconic.plan import check_text
+from laconic.lab.enter import inside
+from laconic.launch.job import local_sites
+from laconic.plan import Plan, check_text
 from laconic.session import DEFAULT_TIMEOUT_S
 
 KNOWN_WITH_HOSTS = {
     *("plan", "timeout", "debug", "nproc_per_node", "module", "training_script", "training_script_args"),
-    *("hosts", "no_lab", *OPTIONS),
+    *("hosts", "no_lab", *OPTIONS, "servers", "key", "insecure"),
 }
 
 
@@ -37,9 +42,25 @@ def main(argv: Sequence[str]) -> int:
     """Launch the script and wait for it; 1 if any rank failed."""
     args = resolve(parser().parse_args(argv), os.environ)
     new = environment(args, os.environ)
+    if not inside():
+        _say_promises(args.plan)
     if args.hosts is not None:
         return on_hosts(args, new, argv)
     os.environ.update(new)
+    if is_auto(args.plan):
+        os.environ["LACONIC_PLAN"] = choose(args.plan, _trial(args), local_sites(int(args.nproc_per_node)))
+    with server_processes(args.servers or 0, new) as where:
+        os.environ.update(where if args.servers else {})
+        return _torchrun(args)
+
+
+def _say_promises(text: str | None) -> None:
+    """What the plan promises, before anything starts."""
+    if text is not None and baseline.parse(text) is None:
+        print(f"{text}\n{Plan.parse(text).promises}", file=sys.stderr, flush=True)
+
+
+def _torchrun(args: argparse.Namespace) -> int:
     try:
         torchrun.run(args)
     except ChildFailedError as error:
@@ -63,9 +84,12 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.description = __doc__
     own = parser.add_argument_group("laconic")
-    own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say")
+    own.add_argument("--plan", metavar="TEXT", help="when, with whom and what ranks say; or auto")
     own.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a rank waits (default 300)")
     own.add_argument("--debug", action="store_true", help="cross-check what ranks send")
+    own.add_argument("--servers", type=int, metavar="N", help="parameter server processes on this machine")
+    own.add_argument("--key", type=Path, metavar="FILE", help="the job's key, over several machines (laconic keygen)")
+    own.add_argument("--insecure", action="store_true", help="no key: parameter servers talk in plain text")
     own.add_argument("-n", dest="nproc_per_node", metavar="N", help="same as --nproc-per-node")
     add_lab_options(parser)
     if "PET_NPROC_PER_NODE" not in os.environ:  # torchrun's own variable for this option
@@ -78,7 +102,10 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
     if not (args.module or args.no_python) and not Path(args.training_script).is_file():
         raise UsageError(f"there is no script '{args.training_script}'.")
     plan = args.plan if args.plan is not None else env.get("LACONIC_PLAN")
-    args.plan = None if plan is None else check_text(plan)
+    args.plan = None if plan is None else plan if is_auto(plan) else check_text(plan)
+    if is_auto(args.plan):
+        refuse_elsewhere(args.hosts is not None or _is_alone(args) or args.standalone)
+    check_count(args.servers, None if is_auto(args.plan) else args.plan)
     args.timeout = _timeout_s(args.timeout, env)
     lab_spec(args)  # refuses what makes no sense
     if args.hosts is not None:
@@ -108,12 +135,18 @@ def environment(args: argparse.Namespace, env: Mapping[str, str]) -> dict[str, s
     new = {"LACONIC_TIMEOUT": f"{args.timeout:g}"}
     if args.plan is not None:
         new["LACONIC_PLAN"] = args.plan
+    if args.servers or args.key or args.insecure or args.hosts is not None or _is_alone(args) or args.standalone:
+        new |= job_key(args.key, env, insecure=args.insecure)
     if args.debug:
         new["LACONIC_DEBUG"] = "1"
     if "OMP_NUM_THREADS" not in env:
         ranks = int(args.nproc_per_node) * (args.hosts or 1)
         new["OMP_NUM_THREADS"] = str(max(1, cores() // ranks))
     return new
+
+
+def _trial(args: argparse.Namespace) -> Trial:
+    return Trial(script_of(args.training_script, is_module=args.module, args=args.training_script_args))
 
 
 def failure_text(error: ChildFailedError) -> str:

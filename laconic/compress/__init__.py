@@ -60,6 +60,7 @@ from laconic.compress.oktopk import OkTopk
 from laconic.compress.omnireduce import OmniReduce
 from laconic.compress.onebit import OneBit
 from laconic.compress.ownmask import OwnMask
+from laconic.compress.paced import Paced
 from laconic.compress.powersgd import PowerSGD
 from laconic.compress.proportion import Proportion
 from laconic.compress.qsgd import QSGD
@@ -171,6 +172,7 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     Warmup,
     DenseFirst,
     Accordion,
+    Paced,
     ByTensor,
     Filtered,
     Selective,
@@ -241,6 +243,7 @@ __all__ = [
     "OmniReduce",
     "OneBit",
     "OwnMask",
+    "Paced",
     "PowerSGD",
     "Proportion",
     "Quantile",

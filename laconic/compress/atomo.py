@@ -21,11 +21,11 @@ from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to
 from laconic.compress.identity import average
-from laconic.compress.matrices import as_matrix, shrinks, split_like
 from laconic.compress.split import Piece, jointly, merged
 from laconic.core.bucket import BucketSpec, flatten
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Gather, Turn
+from laconic.core.matrices import as_matrix, shrinks, split_like
 from laconic.core.payload import Label, Part, method_tag, pack, unpack
 from laconic.core.rng import Stream
 

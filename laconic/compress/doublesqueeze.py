@@ -7,7 +7,7 @@ Tang, Yu, Lian, Zhang, Liu, ICML 2019, arXiv:1905.05957. It is `ef` on the deal 
 itself for dense codes among more than two ranks; this name chooses it always, also for sparse codes and two ranks.
 Then what is applied stays as sparse as what is sent: n k elements shrink to k again. x_t minus lr (mean e + E) is
 where SGD without compression would be on the same gradients. E is cut by rank: another number of ranks cannot load
-it.
+it. Under `ps` the owners are the servers, as in the paper.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from torch import Tensor
 from laconic.compress.base import AbstractCompressor, Traits
 from laconic.compress.error_feedback import ErrorFeedback
 from laconic.compress.memory import AbstractMemory
-from laconic.compress.routed import seat_on, turn_on
+from laconic.compress.routed import seat_on, turn_on, two_way
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Route, Seat, Turn
+from laconic.core.exchange import Exchanged, Seat, Turn
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class DoubleSqueeze(AbstractMemory):
         return replace(claims, rounds=2 * claims.rounds, mean=False)  # what an owner says again is not the mean itself
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
-        return self.core.init(spec, seat_on(Route.DEAL, seat))
+        return self.core.init(spec, seat_on(two_way(seat), seat))
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        return await self.core.exchange(x, state, spec, turn_on(Route.DEAL, turn))
+        return await self.core.exchange(x, state, spec, turn_on(two_way(turn.seat), turn))

@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to
-from laconic.compress.matrices import as_matrix, shrinks, split_like
 from laconic.core.bucket import BucketSpec, flatten
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Mean, Seat, Turn
+from laconic.core.matrices import as_matrix, shrinks, split_like
 from laconic.core.rng import shared
 
 

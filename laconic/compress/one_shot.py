@@ -3,6 +3,7 @@
     gather   mean = 1/n sum_r D(message_r)                    everyone decodes everyone
     deal     rank r owns chunk r:  q_r = 1/n sum_i D(message_i,r) + E_r
              everyone applies D(C(q_r)), its owner too, or replicas drift;  E_r <- q_r - D(C(q_r))
+    server   as deal, where servers own the chunks and keep E (compress/served.py)
 
 The second error E is kept only inside an error memory (DoubleSqueeze, Tang et al., ICML 2019,
 arXiv:1905.05957); without one an owner keeps nothing, as the user asked. Like the memory around it, E needs a
@@ -27,7 +28,7 @@ from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
 
 
 class Owned(NamedTuple):
-    error: Tensor  # E of my chunk; empty where nothing is remembered
+    error: Tensor  # E of my chunk; empty where nothing is remembered; on the server route a ticket for it
     damping: Tensor  # d, a float on the CPU; every rank's, also where its own chunk is empty
 
 
@@ -67,7 +68,12 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         return HEADER_BYTES + -(-self.payload_bits(one_tensor(numel)) // 8)
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
-        deals = seat.router.route(self.sparse, seat.world) is Route.DEAL
+        route = seat.router.route(self.sparse, seat.world)
+        if route is Route.SERVER:
+            from laconic.compress.served import start as start_served
+
+            return start_served(self, spec, remember=remember)
+        deals = route is Route.DEAL
         start, stop = chunks(spec.numel, seat.world, self.align)[seat.rank]
         remembers = deals and remember
         size = stop - start if remembers else 0
@@ -88,12 +94,17 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         return await self._say(as_float32(x), keeping, state, spec, turn), left
 
     async def _say(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
-        if turn.seat.router.route(self.sparse, turn.world) is Route.GATHER:
+        route = turn.seat.router.route(self.sparse, turn.world)
+        if route is Route.GATHER:
             return await self._gather(x, keep, state, spec, turn)
+        if route is Route.SERVER:
+            from laconic.compress.served import serve
+
+            return await serve(self, x, keep, state, spec, turn)
         return await self._deal(x, keep, state, spec, turn)
 
     async def _gather(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
-        desk = _Desk(self, spec, turn)
+        desk = Desk(self, spec, turn)
         mine = desk.write(x, 0, keep)
         messages = await (gather_ragged(mine, self.most_bytes(x.numel())) if self.varies else Gather(mine))
         damping = keep.damping if keep else 1.0
@@ -102,7 +113,7 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         return Exchanged(mean, lambda: desk.read([(messages[turn.rank], x.numel(), 0)], mean, damping), state)
 
     async def _deal(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
-        desk, n = _Desk(self, spec, turn), turn.world
+        desk, n = Desk(self, spec, turn), turn.world
         cuts = chunks(x.numel(), n, self.align)
         mine = [desk.write(x[a:b], r, keep and keep.part(a, b)) for r, (a, b) in enumerate(cuts)]
         sizes = [b - a for a, b in cuts]
@@ -135,7 +146,7 @@ class Keeping(NamedTuple):
         return Keeping(self.residual[start:stop], self.left[start:stop], self.damping)
 
 
-class _Desk:
+class Desk:
     """Where messages of one exchange are written and read; `salt` tells its chunks apart."""
 
     def __init__(self, codec: AbstractOneShot, spec: BucketSpec, turn: Turn) -> None:

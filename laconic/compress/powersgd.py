@@ -22,11 +22,11 @@ from torch import Tensor
 
 from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to
-from laconic.compress.matrices import as_matrix, shrinks, split_like
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec, Shape, flatten
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Mean, Seat, Turn
+from laconic.core.matrices import as_matrix, shrinks, split_like
 from laconic.core.rng import shared
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar
 
@@ -15,10 +16,15 @@ class Component:
     name: ClassVar[str]
     folder: ClassVar[str]
     paper: ClassVar[str] = ""  # key into laconic/papers.py
+    spelled: ClassVar[Mapping[str, str]] = {}  # fields whose word in plan texts is not their name
 
     def __str__(self) -> str:
         words = [w for w in (_argument(self, f, i) for i, f in enumerate(_fields(self))) if w]
         return f"{self.name}({', '.join(words)})" if words else self.name
+
+    def papers(self) -> tuple[str, ...]:
+        """What a run with these settings uses."""
+        return (self.paper,) if self.paper else ()
 
     @classmethod
     def summary(cls) -> str:
@@ -40,7 +46,7 @@ def _argument(component: Component, field: Field[Any], position: int) -> str:
     if is_default(field, value) and not main:
         return ""
     text = value_text(value)
-    return text if position == 0 else f"{field.name}={text}"
+    return text if position == 0 else f"{component.spelled.get(field.name, field.name)}={text}"
 
 
 def value_text(value: object) -> str:

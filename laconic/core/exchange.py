@@ -14,6 +14,7 @@ more round says the lengths, then the messages travel with `lengths` known:
 
     gather_ragged(message, most)    everyone's length by Gather (8 bytes each), then Gather(message, lengths)
     deal_ragged(messages, most)     the lengths meant for me by Deal (8 bytes each), then Deal(messages, lengths)
+    post_ragged(message, ...)       the lengths of my sources by Post (8 bytes each), then Post
 
 Every driver therefore counts, compares and times them as any other round, and they may stand side by side in
 Together. `most` is the longest message anyone could honestly write: a damaged or hostile length is refused before
@@ -23,7 +24,7 @@ elements, words or bytes from which the codec's `layout(numel, aux)` derives eve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
@@ -120,6 +121,62 @@ class Swap:
         return answer
 
 
+class Clerk(Protocol):
+    """What a server does with one chunk: a pure function that both ends know by its text."""
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """(bucket, part, chunk): whose memory it works on."""
+        ...
+
+    @property
+    def memory_size(self) -> int:
+        """Elements of error memory it keeps."""
+        ...
+
+    def text(self) -> str: ...
+
+    def reply(self, messages: list[Tensor], error: Tensor, step: int) -> tuple[Tensor, Tensor]:
+        """From everyone's messages in rank order: what all are told, and the new error memory."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Serve:
+    """Message s goes to the server of chunk s, which averages everyone's and says the mean; give me their replies.
+
+    Servers remember errors by version: they start from the memory that version `base` left (0: from nothing) and leave
+    version `made`. A step that is aborted is not built on, so both are kept until the next.
+    """
+
+    messages: tuple[Tensor, ...]
+    clerks: tuple[Clerk, ...]
+    base: int
+    made: int
+
+    def __await__(self) -> Generator[Request, Any, list[Tensor]]:
+        answer: list[Tensor] = yield self
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Post:
+    """Message k goes to peers[k]; give me what each of `sources` sent me, in that order.
+
+    Where edges have a direction, those I tell and those I hear are not the same. `lengths` are the bytes that each
+    source sends to me. Who is in my `sources` has me in its `peers`. Nothing is moved for an empty message.
+    """
+
+    messages: tuple[Tensor, ...]
+    peers: tuple[int, ...]
+    sources: tuple[int, ...]
+    lengths: tuple[int, ...]
+
+    def __await__(self) -> Generator[Request, Any, list[Tensor]]:
+        answer: list[Tensor] = yield self
+        return answer
+
+
 @dataclass(frozen=True, eq=False)
 class Together:
     """Several requests at once, answered together: two algorithms share one round."""
@@ -131,7 +188,7 @@ class Together:
         return answer
 
 
-Request = Mean | Sum | Max | Gather | Deal | Swap | Together
+Request = Mean | Sum | Max | Gather | Deal | Swap | Post | Serve | Together
 
 
 async def gather_ragged(message: Tensor, most: int) -> list[Tensor]:
@@ -146,13 +203,20 @@ async def deal_ragged(messages: tuple[Tensor, ...], most: int) -> list[Tensor]:
     return await Deal(messages, _lengths(told, most))
 
 
+async def post_ragged(message: Tensor, peers: tuple[int, ...], sources: tuple[int, ...], most: int) -> list[Tensor]:
+    """This to all these peers, and what the sources sent me, of lengths nobody knows beforehand; two rounds."""
+    told = await Post((_length(message),) * len(peers), peers, sources, (8,) * len(sources))
+    return await Post((message,) * len(peers), peers, sources, _lengths(told, most, sources))
+
+
 def _length(message: Tensor) -> Tensor:
     return torch.tensor([message.numel()], dtype=torch.int64, device=message.device).view(torch.uint8)
 
 
-def _lengths(told: list[Tensor], most: int) -> tuple[int, ...]:
+def _lengths(told: list[Tensor], most: int, ranks: Sequence[int] | None = None) -> tuple[int, ...]:
+    """`ranks`: whose they are, if not everyone's in rank order."""
     lengths = tuple(int(t.clone().view(torch.int64)) for t in told)
-    for rank, length in enumerate(lengths):
+    for rank, length in zip(ranks or range(len(told)), lengths, strict=True):
         if not 0 <= length <= most:
             raise PayloadError(
                 f"Rank {rank} announces a message of {length} bytes, but none can have more than {most}: "
@@ -193,10 +257,15 @@ class Route(Enum):
 
     GATHER = "gather"  # everyone receives all messages
     DEAL = "deal"  # everyone owns a chunk: receives it from all, averages, re-encodes, sends it on
+    SERVER = "server"  # servers own the chunks: everyone pushes, they average and re-encode, everyone pulls
 
 
 class Router(Protocol):
     def route(self, sparse: bool, world: int) -> Route: ...
+
+    def owners(self, world: int) -> int:
+        """How many own chunks on the server route."""
+        ...
 
 
 @dataclass(frozen=True)

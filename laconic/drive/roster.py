@@ -27,6 +27,11 @@ class Roster:
         """Never raises: it is called when things already go wrong."""
         self._write(str(self.rank), text)
 
+    def give_up(self, text: str) -> None:
+        """This rank stops by itself, with a reason; nobody needs to wait for it."""
+        self.note(text)
+        self._write(_TROUBLE, str(self.rank))
+
     def trouble(self) -> bool:
         """Has some rank given up? Then waiting for it is of no use, though nobody I am connected to has died."""
         return self._read(_TROUBLE) is not None

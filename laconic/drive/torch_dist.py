@@ -4,14 +4,17 @@
 fixed rotation: wait, hand over the answer, issue the next. So every rank issues the same collectives in the same
 order whatever its timing, which gloo needs (two swapped all-reduces of one size give silently wrong sums). In
 debug mode each collective is first announced to all ranks and compared.
+
+Sums and means are the backend's own all-reduce, or the hop program that `program` names for a tensor (drive/hops.py).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,14 +23,15 @@ from torch import Tensor
 
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import LaconicError, MismatchError, PeerError
-from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Sum, Swap, Together
+from laconic.core.exchange import Deal, Exchange, Exchanged, Gather, Max, Mean, Post, Sum, Swap, Together
 from laconic.drive.base import Place
-from laconic.drive.peers import PeerWork
+from laconic.drive.hops import Crew, run_in_order, run_tagged, tags, wait_all
 from laconic.drive.roster import Roster
 from laconic.net.link import Link
+from laconic.topology.programs.hop import Program
 
 _LOOK_UP = timedelta(seconds=1)
-_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together)
+_KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together, Post)
 
 
 class GivenUpError(Exception):
@@ -42,6 +46,7 @@ class _Flight:
     program: Exchange
     works: list[Any]
     answer: Callable[[], Any]
+    tags: Iterator[int]  # for hop programs, one a sum
     round: int = 0
 
 
@@ -58,6 +63,8 @@ class TorchDist:
         self.group, self.link, self.roster, self.debug = group, link, roster, debug
         self.rank, self.world = dist.get_rank(group), dist.get_world_size(group)
         self.waited_s = 0.0
+        self.program: Callable[[int, int], Program | None] | None = None  # numel, nbytes; None: the backend sums
+        self.crew = Crew()
         self.blocks = "nccl" not in dist.get_backend(group)  # there waiting blocks a stream, not this thread
         self.given_up: Callable[[], bool] = lambda: False  # is waiting of no use any more?
         self._clock = clock or WallClock()
@@ -68,7 +75,7 @@ class TorchDist:
     def launch(self, place: Place, program: Exchange) -> None:
         assert place not in self._order, f"{place} is under way already"
         self._order.append(place)
-        self._advance(_Flight(place, program, [], lambda: None, -1))
+        self._advance(_Flight(place, program, [], lambda: None, tags(place.step, place.bucket), -1))
 
     def finish(self) -> list[Exchanged]:
         try:
@@ -83,6 +90,7 @@ class TorchDist:
 
     def close(self) -> None:
         """Let go of the process group, so that it can end before the interpreter does."""
+        self.crew.close()
         del self.group
 
     def _advance(self, flight: _Flight) -> None:
@@ -96,7 +104,7 @@ class TorchDist:
         if self.debug:
             self._compare(flight, ask)
         with self._named(flight.place):
-            flight.works, flight.answer = self._issue(ask)
+            flight.works, flight.answer = self._issue(ask, flight.tags)
         self._line.append(flight)
 
     def _wait(self, flight: _Flight) -> None:
@@ -125,31 +133,45 @@ class TorchDist:
     def _named(self, place: Place) -> _Named:
         return _Named(self.roster, place)
 
-    def _issue(self, ask: Any) -> tuple[list[Any], Callable[[], Any]]:
+    def _issue(self, ask: Any, tags: Iterator[int]) -> tuple[list[Any], Callable[[], Any]]:
         match ask:
             case Mean() | Sum() | Max():
-                return self._reduce(ask)
+                return self._reduce(ask, tags)
             case Gather(message=m, lengths=lengths):
                 return self._gather(m, lengths or (m.numel(),) * self.world)
             case Deal(messages=messages, lengths=lengths):
                 return self._deal(messages, lengths or (messages[self.rank].numel(),) * self.world)
             case Swap(message=m, peers=peers, lengths=lengths):
                 return self._swap(m, peers, (m.numel(),) * len(peers) if lengths is None else lengths)
+            case Post():
+                return self._post(ask)
             case Together(requests=requests):
-                works, answers = zip(*(self._issue(r) for r in requests), strict=True)
+                works, answers = zip(*(self._issue(r, tags) for r in requests), strict=True)
                 return [w for ws in works for w in ws], lambda: tuple(a() for a in answers)
             case other:
                 raise TypeError(f"{type(other).__name__} is not a request.")
 
-    def _reduce(self, ask: Mean | Sum | Max) -> tuple[list[Any], Callable[[], Tensor]]:
+    def _reduce(self, ask: Mean | Sum | Max, tags: Iterator[int]) -> tuple[list[Any], Callable[[], Tensor]]:
         t = ask.tensor.contiguous()
         if t.numel() == 0:
             return [], lambda: t
         if isinstance(ask, Mean):
             t.mul_(1.0 / self.world)  # before the sum: half precision must not overflow on the way
+        program = None if self.program is None else self.program(t.numel(), t.nbytes)
+        if program is not None:
+            return self._hop(program, t, torch.maximum if isinstance(ask, Max) else torch.add, next(tags)), lambda: t
         op = dist.ReduceOp.MAX if isinstance(ask, Max) else dist.ReduceOp.SUM
         self.link.all_reduce(t.nbytes, self.world)
         return [dist.all_reduce(t, op, group=self.group, async_op=True)], lambda: t
+
+    def _hop(self, program: Program, t: Tensor, combine: Callable[..., Tensor], tag: int) -> list[Any]:
+        for this in program:
+            for s in this.sends:
+                self.link.send((s.stop - s.start) * t.itemsize, 1)
+        if t.is_cuda:
+            run_in_order(program, t.view(-1), combine, self.group)
+            return []
+        return [self.crew.give(partial(run_tagged, program, t.view(-1), combine, self.group, tag))]
 
     def _gather(self, m: Tensor, lengths: tuple[int, ...]) -> tuple[list[Any], Callable[[], list[Tensor]]]:
         longest = max(lengths)
@@ -173,11 +195,25 @@ class TorchDist:
         self, m: Tensor, peers: tuple[int, ...], lengths: tuple[int, ...]
     ) -> tuple[list[Any], Callable[[], list[Tensor]]]:
         out = [m.new_empty(n) for n in lengths]
-        ranks = [dist.get_global_rank(self.group, p) for p in peers]
-        works = [dist.isend(m, r, group=self.group) for r in ranks if m.numel()]
-        works += [dist.irecv(t, r, group=self.group) for t, r in zip(out, ranks, strict=True) if t.numel()]
-        self.link.send(m.numel(), len(peers))
-        return [PeerWork(works)], lambda: out
+        return self._between([m] * len(peers), peers, out, peers), lambda: out
+
+    def _post(self, ask: Post) -> tuple[list[Any], Callable[[], list[Tensor]]]:
+        device = ask.messages[0].device if ask.messages else torch.device("cpu")
+        out = [torch.empty(n, dtype=torch.uint8, device=device) for n in ask.lengths]
+        return self._between(ask.messages, ask.peers, out, ask.sources), lambda: out
+
+    def _between(
+        self, messages: Sequence[Tensor], peers: Sequence[int], out: Sequence[Tensor], sources: Sequence[int]
+    ) -> list[Any]:
+        """Receives first: a sender need not wait until somebody listens."""
+        there = [(t, dist.get_global_rank(self.group, r)) for t, r in zip(out, sources, strict=True) if t.numel()]
+        here = [(m, dist.get_global_rank(self.group, r)) for m, r in zip(messages, peers, strict=True) if m.numel()]
+        works = [dist.irecv(t, r, group=self.group) for t, r in there]
+        works += [dist.isend(m, r, group=self.group) for m, r in here]
+        for m in messages:
+            self.link.send(m.numel(), 1)
+        # A message that is waited for with a deadline takes its connection along when the deadline passes: not _listen.
+        return [self.crew.give(partial(wait_all, works))] if self.blocks and works else works
 
     def _compare(self, flight: _Flight, ask: Any) -> None:
         """Debug: everyone says what it is about to do; a difference is an error on every rank."""
@@ -217,8 +253,8 @@ def _nbytes(ask: Any) -> int:
     match ask:
         case Mean(tensor=t) | Sum(tensor=t) | Max(tensor=t):
             return t.nbytes
-        case Deal():
-            return 0  # chunks differ by rank
+        case Deal() | Post():
+            return 0  # differ by rank
         case Swap(lengths=lengths) if lengths is not None:
             return 0  # so do messages of announced lengths
         case Together(requests=requests):

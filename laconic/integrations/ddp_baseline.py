@@ -97,6 +97,13 @@ class DdpReplica:
     def flush(self) -> None:
         """Nothing is ever under way outside a backward pass."""
 
+    def average(self) -> None:
+        """Models are equal already."""
+
+    def consensus_distance(self) -> float:
+        """Models are equal."""
+        return 0.0
+
     @property
     def stats(self) -> Stats:
         return Stats(self.steps, self.steps, self._sent(), self._dense_bytes(), None, 0, self.link.tx_bytes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ class _Choice:
     def __init__(self) -> None:
         self.tables: dict[str, Mapping[str, Callable[..., Any]]] = {}
         self.plain = False
+        self._lock = threading.Lock()
 
     def of(self, device: str) -> Mapping[str, Callable[..., Any]]:
         if self.plain:
@@ -39,13 +41,15 @@ class _Choice:
         return table if table is not None else self._load(device)
 
     def _load(self, device: str) -> Mapping[str, Callable[..., Any]]:
-        self.tables[device] = NONE
-        if device in COMPILED:
-            try:
-                self.tables[device] = importlib.import_module(COMPILED[device]).KERNELS
-            except (ImportError, KernelError) as error:
-                self.give_up(device, error)
-        return self.tables[device]
+        """One thread imports, the others wait: who did not would compute in plain torch, equal only up to rounding."""
+        with self._lock:
+            if device not in self.tables:
+                try:
+                    known = device in COMPILED
+                    self.tables[device] = importlib.import_module(COMPILED[device]).KERNELS if known else NONE
+                except (ImportError, KernelError) as error:
+                    self.give_up(device, error)
+            return self.tables[device]
 
     def give_up(self, device: str, why: Exception) -> None:
         self.tables[device] = NONE

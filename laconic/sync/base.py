@@ -1,4 +1,4 @@
-"""WHEN workers talk: a pure decision about a step counter, and what is talked about."""
+"""WHEN workers talk: a pure decision about counters, and what is talked about."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from laconic.core.component import Component
 class Subject(Enum):
     GRADIENT = "gradient"  # exchanged before the optimizer's step
     DELTA = "delta"  # the way the parameters went since the last exchange, after the step
+    UPDATE = "update"  # the way of single steps, added to a model that all share, without waiting for all
+    MODEL = "model"  # the parameters themselves, mixed with neighbours' after the step
     NOTHING = "nothing"
 
 
 class AbstractSync(Component, ABC):
     folder: ClassVar[str] = "sync"
-    subject: ClassVar[Subject]
+    subject: ClassVar[Subject]  # of the first step
+
+    def subject_at(self, step: int) -> Subject:
+        """What is talked about in step `step` (the first one is 1)."""
+        return self.subject
 
     @abstractmethod
     def talks(self, step: int) -> bool:

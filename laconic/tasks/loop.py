@@ -72,9 +72,11 @@ def _loop(
         with meter.step():
             loss = _step(task, *task.train.take(next(order)))
             schedule.step()
+        if isinstance(replica, laconic.Replica):
+            replica.observe(loss)
         progress.step(step, meter.recent_step_s(), loss=loss)
         if step == options.steps or (options.eval_every and step % options.eval_every == 0):
-            replica.flush()
+            replica.flush() if step < options.steps else replica.average()
             score = evaluate(task.model, task.heldout, batch=task.eval_batch, **place)
             metrics = task.metrics(score)
             laconic.log(**metrics)
@@ -114,6 +116,8 @@ def _record(
         "tx_bytes_per_step": None if meter.tx_bytes is None else tx_bytes / options.steps,
         **meter.timings(),
         "skipped_steps": replica.stats.skipped_steps,
+        "staleness": replica.stats.staleness,
+        "dropped_updates": replica.stats.dropped_updates,
     }
 
 

@@ -16,5 +16,9 @@ class AbstractTopology(Component, ABC):
     def route(self, sparse: bool, world: int) -> Route:
         """How messages that cannot be summed on the way become a mean."""
 
+    def owners(self, world: int) -> int:
+        """How many servers own chunks of what workers push."""
+        return 0
+
     @abstractmethod
     def traits(self) -> dict[str, object]: ...

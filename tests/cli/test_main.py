@@ -13,7 +13,8 @@ from laconic.core.errors import PlanError
 
 
 def test_the_verbs_are_these() -> None:
-    assert set(VERBS) == {"run", "compare", "demo", "lab", "bench", "list", "cite", "doctor"}
+    talking = {"run", "compare", "demo", "serve", "keygen", "lab"}
+    assert set(VERBS) == talking | {"plan", "probe", "profile", "simulate", "bench", "list", "cite", "doctor"}
 
 
 @pytest.mark.parametrize("verb", VERBS)

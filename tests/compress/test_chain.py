@@ -66,7 +66,7 @@ def test_what_cannot_be_chained_is_refused(first: object, then: object):
 
 
 def test_an_index_damaged_on_the_way_is_noticed():
-    chain, seat = TopK(0.5) | Fp16(), Seat(0, 1, AllReduce("gather"))
+    chain, seat = TopK(0.5) | Fp16(), Seat(0, 1, AllReduce(route_by="gather"))
     program = chain.exchange(torch.ones(6), chain.init(SIX, seat), SIX, Turn(seat, 0))
     request = program.send(None)
     request.message[-1] = 0x7F  # the indices, here a bitmap: more than three elements

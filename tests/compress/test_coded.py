@@ -249,7 +249,7 @@ CODED = [
 
 def asked_message(coded: Coded, numel: int) -> tuple[object, Tensor]:
     """An exchange that waits for everyone's messages, and its own."""
-    spec, seat = one_tensor(numel), Seat(0, 1, AllReduce("gather"))
+    spec, seat = one_tensor(numel), Seat(0, 1, AllReduce(route_by="gather"))
     program = coded.exchange(noise(numel, 3), coded.init(spec, seat), spec, Turn(seat, 0))
     lengths = program.send(None)
     request = program.send([lengths.message])

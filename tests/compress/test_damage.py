@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from laconic.compress.one_shot import AbstractOneShot, _Desk
+from laconic.compress.one_shot import AbstractOneShot, Desk
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PayloadError
 from laconic.core.exchange import Seat, Turn
@@ -19,8 +19,8 @@ CODECS = [e.compressor for e in ZOO if isinstance(e.compressor, AbstractOneShot)
 AUX = slice(HEADER_BYTES - 8, HEADER_BYTES - 4)
 
 
-def desk(codec: AbstractOneShot, numel: int) -> _Desk:
-    return _Desk(codec, one_tensor(numel), Turn(Seat(0, 1, AllReduce()), 0))
+def desk(codec: AbstractOneShot, numel: int) -> Desk:
+    return Desk(codec, one_tensor(numel), Turn(Seat(0, 1, AllReduce()), 0))
 
 
 def check_survives(codec: AbstractOneShot, message: Tensor, numel: int) -> None:

@@ -40,7 +40,7 @@ def test_chunks_cover_everything_once_in_whole_blocks(numel: int, n: int, align:
 def test_gather_asks_once_and_deal_asks_twice():
     kinds = {}
     for route in ("gather", "deal"):
-        seat = Seat(0, 1, AllReduce(route))
+        seat = Seat(0, 1, AllReduce(route_by=route))
         q, spec = QSGD(), one_tensor(10)
         program = q.exchange(noise(10), q.init(spec, seat), spec, Turn(seat, 0))
         asked, answer = [], None
@@ -73,7 +73,7 @@ def test_without_an_error_memory_an_owner_keeps_nothing():
 
 
 def _message_of(step: int, compressor: TopK | QSGD, *, checksum: bool = False) -> tuple[object, torch.Tensor]:
-    seat, spec = Seat(0, 1, AllReduce("gather"), checksum=checksum), one_tensor(8)
+    seat, spec = Seat(0, 1, AllReduce(route_by="gather"), checksum=checksum), one_tensor(8)
     program = compressor.exchange(noise(8), compressor.init(spec, seat), spec, Turn(seat, step))
     return program, program.send(None).message
 

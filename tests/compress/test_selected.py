@@ -33,7 +33,7 @@ def test_an_owner_remembers_what_is_too_small_to_be_said_again():
 
 
 def test_a_count_that_does_not_fit_is_refused():
-    seat = Seat(0, 1, AllReduce("gather"))
+    seat = Seat(0, 1, AllReduce(route_by="gather"))
     t = Threshold(1)
     program = t.exchange(torch.ones(6), t.init(SIX, seat), SIX, Turn(seat, 0))
     length = program.send(None).message

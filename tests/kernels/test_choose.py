@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import warnings
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -47,6 +49,26 @@ def test_without_numba_plain_torch_runs_and_says_so_once(choice: choose._Choice,
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert kernels.unpack(kernels.pack(CODES, 4), 4, 3).tolist() == [1, 2, 3]
+
+
+def test_a_thread_that_comes_while_another_imports_waits(choice: choose._Choice, monkeypatch: pytest.MonkeyPatch):
+    importing, go, table, got = threading.Event(), threading.Event(), SimpleNamespace(KERNELS={"pack": len}), []
+
+    def slow(name: str) -> SimpleNamespace:
+        importing.set()
+        assert go.wait(30)
+        return table
+
+    monkeypatch.setattr(choose.importlib, "import_module", slow)
+    threads = [threading.Thread(target=lambda: got.append(choice.of("cpu"))) for _ in range(2)]
+    threads[0].start()
+    assert importing.wait(30)
+    threads[1].start()
+    threads[1].join(0.2)  # it would have its answer by now if it did not wait
+    go.set()
+    for thread in threads:
+        thread.join(30)
+    assert got == [table.KERNELS] * 2
 
 
 def test_a_kernel_that_does_not_compile_is_replaced(choice: choose._Choice, monkeypatch: pytest.MonkeyPatch):

@@ -39,12 +39,12 @@ from laconic.compress.adaptive_levels import AbstractAdaptiveLevels
 from laconic.compress.agreed_bits import AbstractAgreedBits
 from laconic.compress.base import Size
 from laconic.compress.integer_sum import AbstractIntegerSum
-from laconic.compress.matrices import as_matrix, shrinks
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse_allreduce import AbstractSparseAllReduce
 from laconic.compress.split import AbstractSplit
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.exchange import Deal, Gather, Mean, Request, Turn
+from laconic.core.matrices import as_matrix, shrinks
 from laconic.drive.lockstep import answer_all
 from tests.laws import broken
 from tests.laws.world import LATE, WORLDS, World, over_the_zoo, routes

@@ -29,6 +29,7 @@ from laconic.compress import (
     EFAveraged,
     EFDecay,
     ErrorFeedback,
+    Paced,
     RandomK,
     Strom,
     TopK,
@@ -94,7 +95,7 @@ def owed(  # noqa: C901  (one line a kind of memory)
             return owed(compressor.inner, states, spec)
         case LAGS():
             return owed(compressor.at(spec, len(states)), states, spec)
-        case ECQ():
+        case ECQ() | Paced():
             return owed(compressor.inner, [s.inner for s in states], spec)
         case Strom():
             return torch.zeros(spec.numel, dtype=torch.float64)  # it has no owners

@@ -18,7 +18,7 @@ def check_exact_comes_back(entry: Entry) -> None:
     """The same vector on all ranks: that vector is the mean, not a multiple of it."""
     for size in WORLDS:
         for name in routes(entry.compressor):
-            route = Route.GATHER if name == "auto" else AllReduce(name).route(True, size)
+            route = Route.GATHER if name == "auto" else AllReduce(route_by=name).route(True, size)
             x = entry.exact(BUCKET, Cut(size, route))
             out = World(entry.compressor, size, name).exchange([x.clone() for _ in range(size)], STEP)
             # x/n added n times rounds n times where n is no power of two; products of factors round too.

@@ -86,7 +86,7 @@ def _process(rank: int, world: int, sizes: Sequence[int], compressors: Sequence[
 
 
 def _run(every: Sequence[Case], driver: TorchDist, rank: int, world: int, flights: int) -> list[list[Told]]:
-    seats = [Seat(rank, world, AllReduce(case.route), SEED) for case in every]
+    seats = [Seat(rank, world, AllReduce(route_by=case.route), SEED) for case in every]
     states = [c.compressor.init(c.spec, seat) for c, seat in zip(every, seats, strict=True)]
     steps = []
     for step in range(STEPS):

@@ -24,7 +24,7 @@ VECTOR = one_tensor(1024)
 
 def asked(compressor: AbstractCompressor, spec: BucketSpec) -> list[Request]:
     """The questions of a rank that is alone and gathers."""
-    seat = Seat(0, 1, AllReduce("gather"))
+    seat = Seat(0, 1, AllReduce(route_by="gather"))
     program = compressor.exchange(noise(spec.numel), compressor.init(spec, seat), spec, Turn(seat, LATE))
     questions: list[Request] = []
     answer: Any = None

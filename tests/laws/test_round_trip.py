@@ -9,6 +9,7 @@ import pytest
 
 import laconic.coding
 import laconic.compress
+import laconic.outer
 import laconic.schedule
 import laconic.sync
 import laconic.topology
@@ -24,6 +25,7 @@ NAMES = {
     "Plan": Plan,
     **vars(laconic.coding),
     **vars(laconic.compress),
+    **vars(laconic.outer),
     **vars(laconic.schedule),
     **vars(laconic.sync),
     **vars(laconic.topology),

@@ -38,7 +38,7 @@ class World:
     links: list[Link] = field(init=False)
 
     def __post_init__(self) -> None:
-        topology = AllReduce(self.route)
+        topology = AllReduce(route_by=self.route)
         self.seats = [Seat(rank, self.size, topology, self.seed, checksum=self.checksum) for rank in range(self.size)]
         self.states = [self.compressor.init(self.spec, seat) for seat in self.seats]
         self.links = [Link() for _ in self.seats]

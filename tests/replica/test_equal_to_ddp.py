@@ -27,7 +27,7 @@ LOSSY = [
     "by_shape(powersgd(2), rest=fp16)",
     "local(4)",
     "local(4) / ef(topk(0.1) | qsgd(4))",
-    "qsgd(bits=4) / allreduce(gather) / wfbp",
+    "qsgd(bits=4) / allreduce(route=gather) / wfbp",
 ]
 
 

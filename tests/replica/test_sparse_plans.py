@@ -12,7 +12,7 @@ from tests.replica.loops import trained
 
 PLANS = (
     "ef(threshold(0.01))",
-    "allreduce(deal) / ef(redsync(0.05))",
+    "allreduce(route=deal) / ef(redsync(0.05))",
     "ef(threshold(0.01) | qsgd(4)) / wfbp",
     "adacomp",
     "dgc(0.02, momentum=0)",

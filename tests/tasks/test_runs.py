@@ -35,6 +35,8 @@ KEYS = {
     "step_s",
     "exposed_wait_s_per_step",
     "skipped_steps",
+    "staleness",
+    "dropped_updates",
 }
 
 

@@ -1,0 +1,137 @@
+"""Predicted beside measured: 30 settings in the lab that no number of the planner was fitted to.
+
+    python bench/replay.py            measures what is missing in bench/results/replay.jsonl; may be stopped and started
+    python bench/replay.py --table    prints the tables from what is there
+
+A setting is a task, a number of hosts and a rate. In each the network is probed and the script profiled (laconic probe,
+laconic profile), every plan is predicted from those two files alone, and then all are measured by turns (laconic
+compare). Run it on a machine with nothing else to do: other programs slow down what is measured and not what was
+predicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from laconic.planner.network_file import NetworkTable, read_network
+from laconic.planner.search import DDP, planner_of
+from laconic.sim.model import read_model
+
+TASKS = {"digits": "40", "bytes": "16", "fashion": "16"}  # steps of a run
+RATES = ("50mbit", "100mbit", "200mbit", "500mbit", "")
+HOSTS = (2, 4)
+PLANS = ("none", "bf16", "qsgd(bits=4)", "ef(topk(0.01))", "ef(powersgd(2))", "ef(sign)", "local(4)", "allreduce(ring)")
+LIMIT_S = 1200
+
+
+@dataclass(frozen=True)
+class Setting:
+    task: str
+    hosts: int
+    rate: str  # empty: not shaped
+
+    @property
+    def key(self) -> str:
+        return f"{self.task} {self.hosts} {self.rate or 'unshaped'}"
+
+    @property
+    def lab(self) -> list[str]:
+        return ["--hosts", str(self.hosts), *(["--rate", self.rate] if self.rate else [])]
+
+
+def settings() -> list[Setting]:
+    return [Setting(task, hosts, rate) for task in TASKS for hosts in HOSTS for rate in RATES]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("bench/results/replay.jsonl"))
+    parser.add_argument("--table", action="store_true", help="measure nothing, print what is there")
+    parser.add_argument("--only", help="settings whose name contains this, as in 'digits 4'")
+    args = parser.parse_args(argv)
+    done = {line["setting"]: line for line in read(args.out)}
+    if not args.table:
+        with tempfile.TemporaryDirectory() as folder:
+            for setting in settings():
+                if setting.key not in done and (not args.only or args.only in setting.key):
+                    print(f"{setting.key} ...", file=sys.stderr, flush=True)
+                    line = measured(setting, Path(folder))
+                    done[setting.key] = line
+                    with args.out.open("a") as file:
+                        file.write(json.dumps(line) + "\n")
+    print(table([done[s.key] for s in settings() if s.key in done]))
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        yield from (json.loads(line) for line in path.read_text().splitlines() if line.strip())
+
+
+def measured(setting: Setting, folder: Path) -> dict[str, Any]:
+    model, network, out = folder / f"{setting.task}{setting.hosts}.json", folder / "network.json", folder / "out.json"
+    codings = folder / "codings.json"
+    if not model.exists():
+        verb("profile", setting.task, "-n", str(setting.hosts), "-o", str(model))
+    verb("probe", *setting.lab, "-o", str(network), *(["--quick"] if codings.exists() else []))
+    found = read_network(network)
+    found = _with_codings(found, codings)
+    planner = planner_of(read_model(model), found)
+    predicted = {text: p.step.seconds for text in (DDP, *PLANS) if (p := planner.predict(text, setting.hosts))}
+    steps = TASKS[setting.task]
+    told = ["--plans", "; ".join(PLANS), "--baselines", "ddp", "--steps", steps, "--repeat", "2", "--json", str(out)]
+    verb("compare", setting.task, *setting.lab, *told)
+    rows = json.loads(out.read_text())["rows"]
+    seen = {row["plan"]: row["step_s"]["median"] for row in rows if row["step_s"] is not None}
+    return {"setting": setting.key, "predicted": predicted, "measured": seen}
+
+
+def _with_codings(found: NetworkTable, path: Path) -> NetworkTable:
+    """Compressors are timed once: they do not depend on the network."""
+    if found.codings:
+        path.write_text(found.to_json())
+        return found
+    return replace(found, codings=read_network(path).codings)
+
+
+def verb(*words: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "laconic.cli", *words], check=True, timeout=LIMIT_S, stdout=subprocess.DEVNULL
+    )
+
+
+def table(lines: Sequence[dict[str, Any]]) -> str:
+    out = ["| setting | plan | measured | predicted | predicted / measured |", "|---|---|---|---|---|"]
+    ratios: list[float] = []
+    good = 0
+    for line in lines:
+        both = [text for text in line["predicted"] if text in line["measured"]]
+        for text in both:
+            ratio = line["predicted"][text] / line["measured"][text]
+            ratios.append(ratio)
+            out.append(
+                f"| {line['setting']} | {text} | {1e3 * line['measured'][text]:.1f} ms | "
+                f"{1e3 * line['predicted'][text]:.1f} ms | {ratio:.2f} |"
+            )
+        first = min(both, key=lambda text: line["predicted"][text])
+        best = min(line["measured"][text] for text in both)
+        good += line["measured"][first] <= 1.05 * best
+    if ratios:
+        off = sorted(abs(r - 1) for r in ratios)
+        out.append(f"\n{len(ratios)} predictions in {len(lines)} settings: off by {median(off):.1%} at the median, ")
+        out[-1] += (
+            f"{off[-1]:.1%} at worst; the first choice is within 5% of the best measured in {good} of {len(lines)}."
+        )
+    return "\n".join(out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""`--plan auto`: probe the network, profile the script, predict every plan, try the best against DDP, keep the winner.
+
+    laconic run --hosts 4 --rate 100mbit --plan auto train.py             only plans that compute DDP's own mean
+    laconic run --hosts 4 --rate 100mbit --plan "auto(lossy)" train.py    also those that round, compress or drift
+    laconic compare digits --hosts 4 --rate 100mbit --plans "auto; bf16"
+
+The script is started several times for some steps each before it is started for good: whatever it writes to disk in its
+first steps, it writes several times. A plan is taken only if it was at least 3% faster than DDP in both tries;
+otherwise DDP itself is, and that is said.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from laconic.cli import probe, profile
+from laconic.compare.lines import Setting
+from laconic.compare.measured import Run
+from laconic.compare.order import Turn
+from laconic.compare.rows import read as read_row
+from laconic.compare.run import Request, run_once
+from laconic.compare.show import Show
+from laconic.core.errors import LaconicError, PlanError
+from laconic.core.units import seconds_text
+from laconic.launch.job import Script, Site
+from laconic.plan import Plan
+from laconic.planner.coding import coding_of
+from laconic.planner.search import DDP, Found, candidates, planner_of
+from laconic.sim.machine import Coding
+
+AUTO, LOSSY = "auto", "auto(lossy)"
+STEPS = 24  # of a try
+TRIES = 2
+FINALISTS = 2  # besides DDP
+WORTH = 1.03
+LIMIT_S = 1800.0
+
+Say = Callable[[str], None]
+
+
+def is_auto(text: str | None) -> bool:
+    return text is not None and text.replace(" ", "").lower() in (AUTO, LOSSY)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a try is run: the script by repetition, and where it is ended if it does not end itself."""
+
+    script: Callable[[int], Script]
+    last_step: int | None = STEPS
+
+
+def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = None) -> str:
+    """The text of the plan to train with; `ddp` where nothing is worth the change."""
+    say = say or _stderr
+    lossy = text.replace(" ", "").lower() == LOSSY
+    say(f"auto: measuring the network between {len(sites)} ranks and a few steps of the script ...")
+    model = profile.run(trial.script(0), sites, "the script")
+    texts = candidates(lossy=lossy)
+    table = probe.finished(probe.measure(sites), "", _codings(texts))
+    ranked = planner_of(model, table).rank(len(sites), texts)
+    finalists = _finalists(ranked)
+    if not finalists:
+        say("auto: DDP. No other plan allowed here is predicted to be faster.")
+        return DDP
+    return _settle(finalists, _tried([DDP, *(f.text for f in finalists)], trial, sites, say), say)
+
+
+def _codings(texts: Sequence[str]) -> dict[str, Coding]:
+    wanted: dict[str, Coding] = {}
+    for text in texts:
+        compress = Plan.parse(text).compress
+        if str(compress) not in wanted and str(compress) != "none":
+            wanted[str(compress)] = coding_of(compress)
+    return wanted
+
+
+def _finalists(ranked: Sequence[Found]) -> list[Found]:
+    """The fastest by prediction, as long as DDP is not predicted to beat them."""
+    ddp = next(f for f in ranked if f.text == DDP)
+    better = [f for f in ranked if f.text not in (DDP, "none") and f.step.seconds < ddp.step.seconds]
+    return better[:FINALISTS]
+
+
+def _tried(texts: Sequence[str], trial: Trial, sites: Sequence[Site], say: Say) -> dict[str, list[float]]:
+    """Measured steps, by turns."""
+    rows = [read_row(text) for text in texts]
+    setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
+    request = Request(setting, tuple(rows), trial.script, LIMIT_S, trial.last_step)
+    show = Show([], sys.stderr)
+    seen: dict[str, list[float]] = {text: [] for text in texts}
+    for repetition in range(TRIES):
+        for number, (text, row) in enumerate(zip(texts, rows, strict=True)):
+            came = run_once(request, Turn(number, repetition, row), sites, show)
+            if isinstance(came, Run):
+                seen[text].append(came.step_s)
+            elif text == DDP:
+                raise LaconicError(f"auto: DDP itself failed: {came}")
+            else:
+                say(f"auto: {text} failed and is left out: {came.splitlines()[0]}")
+    return seen
+
+
+def _settle(finalists: Sequence[Found], seen: Mapping[str, Sequence[float]], say: Say) -> str:
+    ddp = seen[DDP]
+    whole = [f for f in finalists if len(seen[f.text]) == len(ddp)]
+    for f in whole:
+        say(
+            f"auto: {f.text} ({f.risk.value}): {seconds_text(fmean(seen[f.text]))} a step, "
+            f"{fmean(ddp) / fmean(seen[f.text]):.2f} times as fast as DDP (predicted {seconds_text(f.step.seconds)})."
+        )
+    good = [f for f in whole if all(d >= WORTH * s for d, s in zip(ddp, seen[f.text], strict=True))]
+    if not good:
+        say("auto: DDP is the answer: no plan was 3% faster in every try.")
+        return DDP
+    best = min(good, key=lambda f: fmean(seen[f.text]))
+    say(f"auto: training with {best.text}.")
+    return best.text
+
+
+def _stderr(text: str) -> None:
+    print(f"laconic {text}", file=sys.stderr, flush=True)
+
+
+def refuse_elsewhere(alone: bool) -> None:
+    if not alone:
+        raise PlanError(
+            "--plan auto starts the script several times, which it can do on one machine only. On several, use "
+            "laconic probe (its help says how), laconic profile and laconic plan, and give the plan you chose."
+        )
+
+
+def script_of(path: str, *, is_module: bool, args: Sequence[str]) -> Callable[[int], Script]:
+    made = Script(path if is_module else str(Path(path)), is_module=is_module, args=tuple(args))
+    return lambda _: made

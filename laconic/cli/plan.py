@@ -1,0 +1,107 @@
+"""`laconic plan`: which plan would be fastest for this model on this network, before anything is trained.
+
+    laconic profile train.py -n 4 -o model.json
+    laconic probe --hosts 4 --rate 100mbit -o network.json
+    laconic plan --model model.json --network network.json --workers 4,32,1024 --lossy --why
+
+Without --lossy only plans that compute the same mean as DDP are looked at. In place of files: a built-in model's name,
+and a link as in 10gbit:50us. How well it predicts: docs/planner.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from laconic.cli.simulate import counts
+from laconic.core.errors import UsageError
+from laconic.core.files import json_text
+from laconic.core.units import bytes_text, seconds_text
+from laconic.planner.network_file import read_network
+from laconic.planner.search import DDP, Found, Planner, candidates, planner_of
+from laconic.planner.why import reasons
+from laconic.sim.machine import Machine
+from laconic.sim.model import ModelTable, read_model
+from laconic.sim.models import ARCHITECTURES, layer_table
+from laconic.sim.network import Network, parse_line
+
+
+def main(argv: Sequence[str]) -> int:
+    args = parser().parse_args(argv)
+    planner = planner_from(args.model, args.network)
+    if args.top < 1:
+        raise UsageError(f"--top {args.top}: give at least 1.")
+    texts = [*candidates(lossy=args.lossy), *(args.also or ())]
+    out = []
+    for world in counts(args.workers):
+        found = planner.rank(world, texts)
+        out.append(
+            {"workers": world, "plans": [as_row(f, found) for f in found[: args.top]], "why": reasons(planner, found)}
+        )
+        if not args.json:
+            print(f"{world} workers\n{as_table(found, args.top)}")
+            if args.why:
+                print("\n".join(f"  {line}" for line in reasons(planner, found)))
+            print()
+    if args.json:
+        print(json_text(out, indent=1))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="laconic plan", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = ", ".join(ARCHITECTURES)
+    made.add_argument("--model", required=True, help=f"a model.json of laconic profile, or {names}")
+    made.add_argument("--network", required=True, help="a network.json of laconic probe, or a link as in 10gbit:50us")
+    made.add_argument("--workers", default="4", metavar="N[,N...]", help="how many (default 4)")
+    which = made.add_mutually_exclusive_group()
+    which.add_argument("--lossless", dest="lossy", action="store_false", help="only what computes DDP's mean (default)")
+    which.add_argument("--lossy", action="store_true", help="also what rounds, compresses or lets models differ")
+    made.add_argument("--also", action="append", metavar="PLAN", help="another plan to rank")
+    made.add_argument("--top", type=int, default=10, help="so many rows (default 10)")
+    made.add_argument("--why", action="store_true", help="the reasons, in sentences")
+    made.add_argument("--json", action="store_true", help="one JSON array instead of tables")
+    made.set_defaults(lossy=False)
+    return made
+
+
+def planner_from(model: str, network: str) -> Planner:
+    table: ModelTable = read_model(Path(model)) if model.endswith(".json") else layer_table(model)
+    if network.endswith(".json"):
+        return planner_of(table, read_network(Path(network)))
+    return Planner(table, Network(parse_line(network)), Machine())
+
+
+def as_row(f: Found, found: Sequence[Found]) -> dict[str, object]:
+    ddp = next((g for g in found if g.text == DDP), None)
+    return {
+        "plan": f.text,
+        "risk": f.risk.value,
+        "step_s": f.step.seconds,
+        "speedup": f.speedup,
+        "x_ddp": None if ddp is None else ddp.step.seconds / f.step.seconds,
+        "sent_bytes": f.step.sent_bytes,
+        "exposed_s": f.step.exposed_s,
+        "limited_by": f.step.bottleneck,
+        "how": list(f.step.notes),
+    }
+
+
+def as_table(found: Sequence[Found], top: int) -> str:
+    shown = list(found[:top])
+    shown += [f for f in found[top:] if f.text == DDP]  # whatever else is shown
+    width = max([4, *(len(f.text) for f in shown)])
+    names = "".join(f"  {name:>9}" for name in ("step", "x DDP", "speedup", "sent/step", "exposed"))
+    lines = [f"{'plan':{width}}{names}  {'risk':9}  limited by"]
+    for f in shown:
+        row = as_row(f, found)
+        ratio = "" if row["x_ddp"] is None else f"{row['x_ddp']:.2f}"
+        lines.append(
+            f"{f.text:{width}}  {seconds_text(f.step.seconds):>9}  {ratio:>9}  {f.speedup:9.2f}  "
+            f"{bytes_text(f.step.sent_bytes):>9}  {seconds_text(f.step.exposed_s):>9}  {f.risk.value:9}  "
+            f"{f.step.bottleneck}"
+        )
+    return "\n".join(lines)

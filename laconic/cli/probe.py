@@ -1,0 +1,112 @@
+"""`laconic probe`: how fast these ranks can talk, and what coding costs them, into network.json.
+
+    laconic probe --hosts 4 --rate 100mbit -o network.json        emulated hosts
+    laconic probe -n 4 -o network.json                            processes of this machine
+    torchrun ... -m laconic.planner.probing /tmp/raw.json         on machines of your own; then on one of them:
+    laconic probe --raw /tmp/raw.json -o network.json
+
+Measured: all-reduce, all-gather, all-to-all and a swap with a neighbour at several sizes, every pair of ranks, what a
+byte and a message cost a core, memory, and how fast each compressor of the planner's list writes and reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from laconic.cli.lab_options import add_lab_options, lab_spec
+from laconic.cli.lab_options import sites as hosts_of
+from laconic.cli.machine import cores
+from laconic.cli.signals import ending_on_signals
+from laconic.core.errors import LaconicError, UsageError
+from laconic.core.files import check_writable
+from laconic.core.units import bytes_text, seconds_text
+from laconic.lab.enter import enter, inside
+from laconic.launch.job import Job, Script, Site, local_sites
+from laconic.plan import Plan
+from laconic.planner.coding import coding_of
+from laconic.planner.network_file import NetworkTable, fit_line, from_dict
+from laconic.planner.search import compressors
+from laconic.sim.machine import Coding
+
+LIMIT_S = 600.0
+
+
+def main(argv: Sequence[str]) -> int:
+    args = parser().parse_args(argv)
+    check_writable(args.output, "-o")
+    if args.raw is None and lab_spec(args) is not None and not inside():
+        return enter(["probe", *argv], lab_spec(args))
+    if args.raw is not None:
+        raw = _read(args.raw)
+    else:
+        places = contextlib.nullcontext(local_sites(args.n)) if args.hosts is None else hosts_of(args)
+        with ending_on_signals(), places as sites:
+            raw = measure(sites)
+    table = finished(raw, args.rate or "", codings=codings(quick=args.quick))
+    table.write(args.output)
+    print(as_text(table))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="laconic probe", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("-n", type=int, default=4, metavar="N", help="processes over loopback (default 4)")
+    made.add_argument("-o", "--output", type=Path, default=Path("network.json"), help="where to (default network.json)")
+    made.add_argument("--raw", type=Path, help="what laconic.planner.probing wrote, in place of measuring now")
+    made.add_argument("--quick", action="store_true", help="do not time compressors; planning takes nominal rates then")
+    add_lab_options(made)
+    return made
+
+
+def measure(sites: Sequence[Site], env: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What rank 0 wrote."""
+    with tempfile.TemporaryDirectory(prefix="laconic-probe-") as folder:
+        out, log = Path(folder) / "raw.json", Path(folder) / "log.txt"
+        script = Script("laconic.planner.probing", is_module=True, args=(str(out),))
+        with Job(script, sites, env=env, output=log) as job:
+            code = job.wait(LIMIT_S)
+        if code != 0:
+            words = log.read_text(errors="replace").strip().splitlines()[-12:]
+            raise LaconicError("\n".join([f"Probing {'failed' if code else 'took too long'}:", *words]))
+        return _read(out)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is not what laconic.planner.probing writes: {error}.") from error
+
+
+def codings(*, quick: bool = False) -> dict[str, Coding]:
+    """Of every compressor that the planner would think of."""
+    texts = [] if quick else compressors()
+    return {str(Plan.parse(text).compress): coding_of(Plan.parse(text).compress) for text in texts}
+
+
+def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -> NetworkTable:
+    whole = {**raw, "cores": cores(), "rate": rate, "line": {"alpha_s": 0.0, "beta_s": 0.0}, "codings": {}}
+    table = from_dict(whole)
+    line = fit_line(table.curves["reduce"], table.world) if table.curves else table.line
+    return NetworkTable(**{**vars(table), "line": line, "codings": codings})
+
+
+def as_text(table: NetworkTable) -> str:
+    head = f"{table.world} ranks on {table.machines} machine(s) with {table.cores} cores each; line {table.line}; "
+    lines = [f"{head}a byte of gradient costs a core {table.touch_s * 1e9:.2f} ns."]
+    for name, curve in table.curves.items():
+        seen = ", ".join(f"{bytes_text(s)} {seconds_text(t)}" for s, t in zip(curve.sizes, curve.seconds, strict=True))
+        lines.append(f"{name:8} {seen}")
+    lines += [
+        f"{text:32} encode {c.encode_s * 1e9:6.2f} ns, decode {c.decode_s * 1e9:6.2f} ns an element"
+        for text, c in table.codings.items()
+    ]
+    return "\n".join(lines)

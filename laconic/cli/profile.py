@@ -1,0 +1,83 @@
+"""`laconic profile`: what a step of your own script computes, layer by layer, into model.json; no edits.
+
+    laconic profile digits -o model.json
+    laconic profile train.py -n 4 -o model.json -- --batch 32
+
+The script runs for some steps (three to settle, ten that count) and is then ended; it must call laconic.distribute, as
+for `laconic compare`. With -n or --hosts as many ranks run at once, without talking, so that seconds are those of a
+machine as busy as it will be; take as many as you will train with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from laconic.cli.signals import ending_on_signals
+from laconic.compare.workload import TASKS, workload
+from laconic.core.errors import LaconicError
+from laconic.core.files import check_writable
+from laconic.core.units import seconds_text
+from laconic.launch.job import Job, Script, Site, local_sites
+from laconic.planner.profiler import SETTLE, STEPS
+from laconic.sim.model import ModelTable, read_model
+
+LIMIT_S = 1800.0
+
+
+def main(argv: Sequence[str]) -> int:
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    args, unknown = parser().parse_known_args(words[:at])
+    check_writable(args.output, "-o")
+    with ending_on_signals():
+        table = profiled(args.task, [*unknown, *words[at + 1 :]], local_sites(args.n))
+    table.write(args.output)
+    print(as_text(table))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="laconic profile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    made.add_argument("task", metavar="TASK", help=f"{', '.join(TASKS)}, or a script")
+    made.add_argument("-n", type=int, default=1, metavar="N", help="ranks that compute at once (default 1)")
+    made.add_argument("-o", "--output", type=Path, default=Path("model.json"), help="where to (default model.json)")
+    return made
+
+
+def profiled(task: str, rest: Sequence[str], sites: Sequence[Site]) -> ModelTable:
+    work = workload(task, rest, None)
+    if work.is_task:
+        work = replace(work, steps=SETTLE + STEPS + 2)
+    return run(work.script(0), sites, task)
+
+
+def run(script: Script, sites: Sequence[Site], name: str) -> ModelTable:
+    with tempfile.TemporaryDirectory(prefix="laconic-profile-") as folder:
+        log = Path(folder) / "log.txt"
+        env = {"LACONIC_PROFILE": folder, "LACONIC_PLAN": "silent"}
+        with Job(script, sites, env=env, output=log) as job:
+            code = job.wait(LIMIT_S)
+        out = Path(folder) / "rank0.json"
+        if code != 0 or not out.exists():
+            words = log.read_text(errors="replace").strip().splitlines()[-12:]
+            why = "it never took enough steps after laconic.distribute" if code == 0 else f"exit code {code}"
+            raise LaconicError("\n".join([f"The profile of {name} failed: {why}.", *words]))
+        return replace(read_model(out), name=name)
+
+
+def as_text(table: ModelTable) -> str:
+    head = (
+        f"{table.name}: {table.numel / 1e6:.2f} M parameters in {len(table.weights)} tensors, batch {table.batch}; "
+        f"forward {seconds_text(table.forward_s)}, backward {seconds_text(table.backward_s)}, update "
+        f"{seconds_text(table.update_s)}, other {seconds_text(table.other_s)} ({table.how})"
+    )
+    largest = sorted(table.weights, key=lambda w: -w.backward_s)[:8]
+    return "\n".join(
+        [head, *(f"  {w.name:40} {w.numel:10} elements  backward {seconds_text(w.backward_s)}" for w in largest)]
+    )

@@ -1,0 +1,84 @@
+"""What a worker's own machine adds: cores that its threads share, and what coding and sending cost them.
+
+`cores` are this worker's share: four ranks on two cores have half a core each, and a step cannot be shorter than the
+work of all its threads on that half.
+
+Coding seconds of an exchange of N elements among n workers, E to encode and D to decode and add an element:
+
+    gather        E N, then n D N          everyone reads everyone
+    deal          E N, then D N + E N/n, then D N
+    server        E N, then D N
+    summed        E N, then D N            casts and low rank; `none` costs only `touch`
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from laconic.compress import AbstractCompressor, Identity
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.drive.simulate import Kind, Told
+
+NOMINAL = 2e-9  # seconds an element: 2 GB/s of float32
+
+
+@dataclass(frozen=True)
+class Coding:
+    encode_s: float = NOMINAL  # an element
+    decode_s: float = NOMINAL  # an element of each message that is read
+    fixed_s: float = 0.0  # an exchange, whatever its size
+
+
+@dataclass(frozen=True)
+class Machine:
+    cores: float = math.inf  # of one worker
+    overlap: float = 1.0  # what is left of a line's speed while the model is computed
+    lanes: int = 2  # exchanges under way at once
+    touch_s: float = 0.0  # a byte of gradient: copy into buckets, look for NaN, write back
+    send_cpu_s: float = 0.0  # a byte sent, on a core
+    message_cpu_s: float = 0.0  # a message, on a core
+    votes: bool = True  # do ranks vote at the end of backward, as Laconic's do? DDP's do not
+    step_s: float = 0.0  # whatever else a distributed step costs a core
+    exchange_s: float = 0.0  # whatever else an exchange does
+    coding: Coding = Coding()
+    codings: Mapping[str, Coding] = field(default_factory=dict)  # by the compressor's text
+
+    def code(self, compress: AbstractCompressor) -> Coding:
+        if compress == Identity():
+            return Coding(0.0, 0.0)
+        return self.codings.get(str(compress), self.coding)
+
+    def seconds(self, compress: AbstractCompressor, numel: int, told: Told, world: int) -> tuple[float, ...]:
+        """Before each round, and after the last."""
+        return spread(self._fitting(compress, numel, told), numel, told, world)
+
+    def _fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:
+        """Who reads a sparse message touches only what was sent; what was measured knows that already."""
+        code = self.code(compress)
+        if str(compress) in self.codings or not is_sparse(compress) or not numel:
+            return code
+        longest = max((a.nbytes for r in told.rounds for a in r if a.kind is Kind.GATHER), default=4.0 * numel)
+        return replace(code, decode_s=code.decode_s * min(1.0, longest / (4.0 * numel)))
+
+
+def is_sparse(compress: AbstractCompressor) -> bool:
+    return (isinstance(compress, AbstractOneShot) and compress.sparse) or any(map(is_sparse, compress.parts))
+
+
+def spread(c: Coding, numel: int, told: Told, world: int) -> tuple[float, ...]:
+    kinds = [{a.kind for a in r} for r in told.rounds]
+    if not kinds:
+        return (0.0,)
+    out = [c.fixed_s + c.encode_s * numel] + [0.0] * len(kinds)
+    whole = [a.nbytes for r in told.rounds for a in r if a.kind is Kind.DEAL]
+    if whole:
+        middle = next(i for i, k in enumerate(reversed(kinds)) if Kind.DEAL in k)
+        out[len(kinds) - middle] += c.decode_s * numel + c.encode_s * numel / world
+        out[-1] += c.decode_s * numel
+    elif Kind.GATHER in kinds[-1]:
+        out[-1] += world * c.decode_s * numel
+    else:
+        out[-1] += c.decode_s * numel
+    return tuple(out)

@@ -1,0 +1,123 @@
+"""What a step computes: every parameter's size, its share of forward and backward, and the order of its gradient.
+
+    model.json   {"name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how",
+                  "parameters": [{"name", "shape", "dtype", "forward_s", "backward_s", "first_use", "ready"}]}
+
+`first_use`: which parameter forward needs first; `ready`: whose gradient is final first (both count from 0).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from laconic.core.errors import UsageError
+from laconic.core.files import json_text, write_whole
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One trained parameter; seconds are its layer's own, of one step on one worker alone."""
+
+    name: str
+    shape: tuple[int, ...]
+    forward_s: float
+    backward_s: float
+    first_use: int
+    ready: int
+    dtype: str = "float32"
+
+    @property
+    def numel(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class ModelTable:
+    name: str
+    weights: tuple[Weight, ...]  # in the order of registration
+    update_s: float = 0.0  # optimizer.step()
+    other_s: float = 0.0  # loading data, zeroing gradients, what else the loop does
+    batch: int = 0
+    how: str = "computed"
+
+    @property
+    def forward_s(self) -> float:
+        return sum(w.forward_s for w in self.weights)
+
+    @property
+    def backward_s(self) -> float:
+        return sum(w.backward_s for w in self.weights)
+
+    @property
+    def step_s(self) -> float:
+        """Of one worker that talks to nobody."""
+        return self.forward_s + self.backward_s + self.update_s + self.other_s
+
+    @property
+    def numel(self) -> int:
+        return sum(w.numel for w in self.weights)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(w.numel * _dtype(w.dtype).itemsize for w in self.weights)
+
+    @cached_property
+    def parameters(self) -> dict[str, nn.Parameter]:
+        """On the meta device, for the code that cuts buckets."""
+        return {w.name: nn.Parameter(torch.empty(w.shape, dtype=_dtype(w.dtype), device="meta")) for w in self.weights}
+
+    def scaled(self, seconds: float) -> ModelTable:
+        """The same shape of work in so many seconds of forward and backward."""
+        share = seconds / (self.forward_s + self.backward_s)
+        weights = tuple(
+            replace(w, forward_s=w.forward_s * share, backward_s=w.backward_s * share) for w in self.weights
+        )
+        return replace(self, weights=weights)
+
+    def to_json(self) -> str:
+        head = {f: getattr(self, f) for f in ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how")}
+        return json_text({**head, "parameters": [asdict(w) for w in self.weights]}, indent=1)
+
+    def write(self, path: Path) -> None:
+        write_whole(path, self.to_json() + "\n")
+
+
+def read_model(path: Path) -> ModelTable:
+    try:
+        return from_dict(json.loads(path.read_text()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is not a model.json of `laconic profile`: {error!r}.") from error
+
+
+def from_dict(data: Mapping[str, Any]) -> ModelTable:
+    weights = tuple(Weight(**{**w, "shape": tuple(w["shape"])}) for w in data["parameters"])
+    if not weights:
+        raise ValueError("it has no parameters")
+    rest = {key: data[key] for key in ("name", "update_s", "other_s", "batch", "how")}
+    return ModelTable(weights=weights, **rest)
+
+
+def table(name: str, named: Sequence[tuple[str, Sequence[int]]], forward: Sequence[float], **rest: Any) -> ModelTable:
+    """From each parameter's forward seconds in the order of use; backward takes twice as long, in reverse order."""
+    last = len(named) - 1
+    weights = tuple(
+        Weight(n, tuple(shape), f, 2 * f, i, last - i)
+        for i, ((n, shape), f) in enumerate(zip(named, forward, strict=True))
+    )
+    return ModelTable(name, weights, **rest)
+
+
+def _dtype(name: str) -> torch.dtype:
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise UsageError(f"'{name}' is not a type of torch's tensors.")
+    return found

@@ -1,0 +1,74 @@
+"""Who is how far from whom: every worker hangs on one switch by a line of its own.
+
+    a message of m bytes from i to j takes  alpha_ij + m max(beta_i, beta_j)
+
+alpha: latency; beta: seconds a byte of the slower of the two lines. The switch itself is never the bottleneck
+(Liu, Zhang, "Distributed Learning Systems with First-Order Methods", 2020, section 1.3). Lines may differ, and workers
+may live in regions: consecutive ranks, as many in each; between regions another line applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from laconic.core.errors import UsageError
+from laconic.core.units import seconds_text
+from laconic.lab.rate import parse_rate, parse_seconds, rate_text
+
+
+@dataclass(frozen=True)
+class Line:
+    alpha_s: float  # of a message, whatever its length
+    beta_s: float  # of a byte
+
+    def seconds(self, nbytes: float) -> float:
+        return self.alpha_s + nbytes * self.beta_s
+
+    def __str__(self) -> str:
+        rate = "unlimited" if self.beta_s == 0 else rate_text(float(f"{8 / self.beta_s:.4g}"))
+        return f"{rate}:{seconds_text(self.alpha_s).replace(' ', '')}"
+
+
+@dataclass(frozen=True)
+class Network:
+    line: Line
+    own: Mapping[int, float] = field(default_factory=dict)  # seconds a byte of workers whose line differs
+    regions: int = 1
+    across: Line | None = None  # between regions
+
+    def __post_init__(self) -> None:
+        if self.regions < 1 or (self.regions > 1) != (self.across is not None):
+            raise UsageError(f"{self.regions} regions: say also how they are connected (--across), or leave both out.")
+
+    @property
+    def uniform(self) -> bool:
+        """Is the way between any two workers the same?"""
+        return not self.own and self.across is None
+
+    def region(self, worker: int, world: int) -> int:
+        return min(worker, world - 1) * self.regions // world
+
+    def between(self, source: int, target: int, world: int) -> Line:
+        betas = (self.own.get(source, self.line.beta_s), self.own.get(target, self.line.beta_s))
+        if self.across is None or self.region(source, world) == self.region(target, world):
+            return Line(self.line.alpha_s, max(betas))
+        return Line(self.across.alpha_s, max(*betas, self.across.beta_s))
+
+    def worst(self, world: int) -> Line:
+        """The slowest way there is: what a step that everyone takes part in waits for."""
+        if self.uniform:
+            return self.line
+        beta = max([self.line.beta_s, *(b for w, b in self.own.items() if w < world)])
+        alpha = self.line.alpha_s
+        if self.across is not None and world > 1:
+            alpha, beta = max(alpha, self.across.alpha_s), max(beta, self.across.beta_s)
+        return Line(alpha, beta)
+
+
+def parse_line(text: str) -> Line:
+    """`10gbit:50us`: rate and one-way latency."""
+    rate, colon, latency = text.partition(":")
+    if not colon:
+        raise UsageError(f"'{text}' is not a line. Write its rate and its latency, as in 10gbit:50us.")
+    return Line(parse_seconds(latency), 8.0 / parse_rate(rate))

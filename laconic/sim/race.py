@@ -1,0 +1,80 @@
+"""Workers that do not wait for everybody: asynchronous (ASP) and stale synchronous (SSP) training through servers.
+
+    each worker, over and over:   compute; push a share of its update to every server; pull what they have; go on
+    SSP(s)                        never more than s steps ahead of the slowest; ASP: s without end; s = 0: all in step
+
+Played on the switch, message by message, so servers that many want at once are waited for (Ho et al., NeurIPS 2013;
+survey 003, section 4). Who is slow delays itself, and others only by the staleness they are allowed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from laconic.sim.kernel import Kernel
+from laconic.sim.network import Network
+from laconic.sim.switch import Switch
+
+
+def race(
+    seconds: NDArray[np.float64], nbytes: float, network: Network, servers: int = 1, staleness: int | None = None
+) -> NDArray[np.float64]:
+    """When each worker is through with all its steps. `seconds`: of computing, steps x workers; None: asynchronous."""
+    made = _Race(seconds, nbytes, network, servers, staleness)
+    made.kernel.run()
+    return made.finished
+
+
+class _Race:
+    def __init__(
+        self, seconds: NDArray[np.float64], nbytes: float, network: Network, servers: int, staleness: int | None
+    ) -> None:
+        self.seconds, self.share, self.servers, self.staleness = seconds, nbytes / servers, servers, staleness
+        self.steps, self.world = seconds.shape
+        self.kernel = Kernel()
+        self.switch = Switch(self.kernel, network, self.world + servers)
+        self.done = [0] * self.world  # steps of each worker
+        self.at = Counter({0: self.world})  # how many have done so many
+        self.slowest = 0
+        self.held: list[int] = []
+        self.left = [0] * self.world
+        self.finished = np.zeros(self.world)
+        for worker in range(self.world):
+            self.kernel.at(0.0, partial(self._begin, worker))
+
+    def _begin(self, worker: int) -> None:
+        step = self.done[worker]
+        if step == self.steps:
+            self.finished[worker] = self.kernel.now()
+        elif self.staleness is not None and step - self.slowest > self.staleness:
+            self.held.append(worker)
+        else:
+            self.kernel.after(float(self.seconds[step, worker]), partial(self._push, worker))
+
+    def _push(self, worker: int) -> None:
+        self.left[worker] = self.servers
+        for j in range(self.servers):
+            server = self.world + (worker + j) % self.servers
+            self.switch.send(worker, server, self.share, partial(self._pull, worker, server), j)
+
+    def _pull(self, worker: int, server: int) -> None:
+        self.switch.send(server, worker, self.share, partial(self._told, worker))
+
+    def _told(self, worker: int) -> None:
+        self.left[worker] -= 1
+        if self.left[worker]:
+            return
+        step = self.done[worker]
+        self.at[step] -= 1
+        self.at[step + 1] += 1
+        self.done[worker] = step + 1
+        if step == self.slowest and not self.at[step]:
+            self.slowest += 1
+            free, self.held = self.held, []
+            for other in free:
+                self._begin(other)
+        self._begin(worker)

@@ -1,0 +1,273 @@
+"""One training step of a plan, in virtual time, as the runtime takes it (replica.py, drive/lanes.py).
+
+    main      forward, then backward gradient by gradient; a bucket whose gradients (and those of all before it) are
+              final is launched at once, or at the end of backward where the schedule says so; then all are waited for
+    lane i    every L-th exchange, in launch order: code, ask, wait, code, ask, ...
+
+Buckets are cut by the runtime's own `laconic.buckets.cut`, requests come from the exchange's own coroutine
+(drive/simulate.py). Workers are alike, so one stands for all; where they are not (stragglers), the slowest does, since
+everyone waits for it. `local(h)` and gossip talk after the step: what they say is added once every h steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from laconic.buckets import Bucket, cut
+from laconic.compress.one_shot import AbstractOneShot
+from laconic.core.errors import PlanError
+from laconic.drive.simulate import Asked, Kind, Told, told
+from laconic.plan import Plan
+from laconic.sim.collective import Collectives, Curve, Wire
+from laconic.sim.fluid import Actor, Both, Fluid, Gate, Need, On, Span
+from laconic.sim.machine import Machine
+from laconic.sim.model import ModelTable
+from laconic.sim.network import Network
+from laconic.sync import Subject
+from laconic.topology import AllReduce, Gossip
+
+HEADER = 24
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One bucket's: seconds on a core before each round and after the last, and what each round costs the line."""
+
+    name: str
+    cpu_s: tuple[float, ...]
+    wires: tuple[Wire, ...]
+    last: int  # the place of its last gradient in the order of backward
+    nbytes: int
+    how: str
+
+    @property
+    def sent(self) -> float:
+        return sum(w.sent for w in self.wires)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step takes; `alone_s`: the same worker without anybody to talk to."""
+
+    seconds: float
+    alone_s: float
+    sent_bytes: float
+    messages: float
+    coding_s: float
+    line_s: float
+    spans: tuple[Span, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exposed_s(self) -> float:
+        """What talking adds."""
+        return max(0.0, self.seconds - self.alone_s)
+
+    @property
+    def bottleneck(self) -> str:
+        if self.exposed_s < 0.05 * self.alone_s:
+            return "compute"
+        return (
+            "line"
+            if self.line_s > max(self.coding_s, 0.5 * self.exposed_s)
+            else ("coding" if self.coding_s > 0.5 * self.exposed_s else "latency")
+        )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a plan runs."""
+
+    model: ModelTable
+    network: Network
+    world: int
+    machine: Machine = field(default=Machine())
+    measured: Mapping[str, Curve] = field(default_factory=dict)
+
+
+class Stepper:
+    """A plan in a setting, ready to take steps: what is launched and what it costs is worked out once."""
+
+    def __init__(self, plan: Plan, setting: Setting) -> None:
+        self.plan, self.setting = plan, setting
+        self.talks = plan.subject is not Subject.NOTHING and setting.world > 1
+        ways = Collectives(plan.topology, setting.network, setting.world, setting.measured)
+        self.items = exchanges(plan, setting, ways) if self.talks else []
+        self.every = period(plan) if self.talks else 1
+        after = self.talks and plan.subject is not Subject.GRADIENT
+        self.talk = _afterwards(self.items, setting) if after else None
+
+    def alone(self, slowdown: float = 1.0) -> float:
+        """One thread computes, on what it has of a core."""
+        return self.setting.model.step_s * slowdown / min(1.0, self.setting.machine.cores)
+
+    def step(self, slowdown: float = 1.0) -> Step:
+        """One step on average: `local(h)` is counted over h. `slowdown`: of the slowest worker's computing."""
+        alone = self.alone(slowdown)
+        if not self.talks:
+            return Step(alone, alone, 0.0, 0.0, 0.0, 0.0, ())
+        if self.talk is None:
+            return _overlapped(self.plan, self.setting, self.items, slowdown, alone)
+        talk, every = self.talk, self.every
+        return Step(
+            seconds=alone + talk.seconds / every,
+            alone_s=alone,
+            sent_bytes=talk.sent_bytes / every,
+            messages=talk.messages / every,
+            coding_s=talk.coding_s / every,
+            line_s=talk.line_s / every,
+            spans=talk.spans,
+            notes=talk.notes,
+        )
+
+
+def simulate(plan: Plan, setting: Setting) -> Step:
+    return Stepper(plan, setting).step()
+
+
+def period(plan: Plan) -> int:
+    """Steps from one exchange to the next."""
+    found = next((h for h in range(1, 100_000) if plan.sync.talks(h)), None)
+    if found is None:
+        raise PlanError(f"{plan.sync}: it never talks within 100,000 steps, so its step cannot be simulated.")
+    return found
+
+
+def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[Exchange]:
+    """What is launched in a step, in order."""
+    model, world = setting.model, setting.world
+    buckets = cut(model.parameters, plan.schedule, plan.compress, world, {})
+    ready = {w.name: w.ready for w in model.weights}
+    out = [_exchange(plan, b, setting, ways, ready) for b in buckets]
+    if plan.subject is not Subject.MODEL and setting.machine.votes:
+        out.append(_vote(model, ways))
+    return out
+
+
+def _exchange(plan: Plan, b: Bucket, setting: Setting, ways: Collectives, ready: dict[str, int]) -> Exchange:
+    machine, world = setting.machine, setting.world
+    if isinstance(plan.topology, Gossip):
+        asks = _gossip(plan.topology, b, world)
+    elif b.plain:
+        asks = Told(((Asked(Kind.REDUCE, b.spec.nbytes),),), "declared")
+    else:
+        asks = told(b.compress, b.spec, plan.topology, world)
+    cpu = list(machine.seconds(b.compress, b.spec.numel, asks, world))
+    cpu[0] += machine.touch_s * b.spec.nbytes + machine.exchange_s
+    wires = tuple(ways.round(r) for r in asks.rounds)
+    last = max(ready[name] for name in b.spec.names)
+    return Exchange(b.spec.names[0], tuple(cpu), wires, last, b.spec.nbytes, asks.how)
+
+
+def _gossip(topology: Gossip, b: Bucket, world: int) -> Told:
+    """A message to each neighbour, written by the bucket's compressor, or whole."""
+    graph = topology.graph.settle(world)
+    peers = graph.messages(min(world, 64)) if world > 64 else graph.messages(world)
+    whole = b.plain or not topology.by.compresses
+    nbytes = b.spec.nbytes if whole else -(-b.compress.payload_bits(b.spec) // 8)
+    ask = Asked(Kind.POST, nbytes + HEADER, peers)
+    if not whole and isinstance(b.compress, AbstractOneShot) and b.compress.varies:
+        return Told(((Asked(Kind.POST, 8, peers),), (ask,)), "declared")
+    return Told(((ask,),), "declared")
+
+
+def _vote(model: ModelTable, ways: Collectives) -> Exchange:
+    nbytes = -(-2 * len(model.weights) // 8)
+    wire = ways.round((Asked(Kind.GATHER, nbytes),))
+    return Exchange("vote", (0.0, 0.0), (wire,), len(model.weights), nbytes, "declared")
+
+
+# ------------------------------------------------------------- the timeline
+
+
+def _overlapped(plan: Plan, setting: Setting, items: Sequence[Exchange], slowdown: float, alone: float) -> Step:
+    machine = setting.machine
+    fluid = Fluid(machine.cores, machine.overlap)
+    ready, done = [Gate() for _ in items], [Gate() for _ in items]
+    overlaps = plan.schedule.overlaps
+    fluid.add("main", _main(fluid, setting, items, ready, done, slowdown, overlaps=overlaps))
+    for lane in range(machine.lanes):
+        mine = [i for i in range(len(items)) if i % machine.lanes == lane]
+        fluid.add(f"lane {lane}", _lane(fluid, machine, [(items[i], ready[i], done[i]) for i in mine]))
+    fluid.run()
+    return _report(fluid, items, fluid.ended["main"], alone)
+
+
+def _report(fluid: Fluid, items: Sequence[Exchange], seconds: float, alone: float) -> Step:
+    return Step(
+        seconds=seconds,
+        alone_s=alone,
+        sent_bytes=sum(i.sent for i in items),
+        messages=sum(w.messages for i in items for w in i.wires),
+        coding_s=sum(sum(i.cpu_s) for i in items),
+        line_s=sum(w.line_s for i in items for w in i.wires),
+        spans=tuple(fluid.spans),
+        notes=tuple(sorted({i.how for i in items})),
+    )
+
+
+def _main(
+    fluid: Fluid,
+    setting: Setting,
+    items: Sequence[Exchange],
+    ready: Sequence[Gate],
+    done: Sequence[Gate],
+    slowdown: float,
+    *,
+    overlaps: bool,
+) -> Actor:
+    model = setting.model
+    yield Need(On.COMPUTE, (model.forward_s + model.other_s) * slowdown, "forward")
+    launched, at = 0, -1
+    for w in sorted(model.weights, key=lambda w: w.ready):
+        yield Need(On.COMPUTE, w.backward_s * slowdown, w.name)
+        at = w.ready
+        while overlaps and launched < len(items) and items[launched].last <= at:
+            fluid.open(ready[launched])
+            launched += 1
+    for gate in ready[launched:]:
+        fluid.open(gate)
+    for gate in done:
+        yield gate
+    yield Need(On.COMPUTE, model.update_s * slowdown + setting.machine.step_s, "update")
+
+
+def _lane(fluid: Fluid, machine: Machine, mine: Sequence[tuple[Exchange, Gate, Gate]]) -> Actor:
+    for item, ready, done in mine:
+        yield ready
+        for cpu_s, wire in zip(item.cpu_s, item.wires, strict=False):
+            yield Need(On.CODE, cpu_s, item.name)
+            yield Need(On.CLOCK, wire.latency_s, item.name)
+            sending = wire.sent * machine.send_cpu_s + wire.messages * machine.message_cpu_s
+            yield Both(Need(On.LINE, wire.line_s, item.name), Need(On.CODE, sending, item.name))
+        yield Need(On.CODE, item.cpu_s[-1], item.name)
+        fluid.open(done)
+
+
+def _afterwards(items: Sequence[Exchange], setting: Setting) -> Step:
+    """All exchanges at once, with nothing to hide behind."""
+    machine = setting.machine
+    fluid = Fluid(machine.cores, machine.overlap)
+    gates = [Gate(is_open=True) for _ in items]
+    done = [Gate() for _ in items]
+    for lane in range(machine.lanes):
+        mine = [i for i in range(len(items)) if i % machine.lanes == lane]
+        fluid.add(f"lane {lane}", _lane(fluid, machine, [(items[i], gates[i], done[i]) for i in mine]))
+    seconds = fluid.run()
+    return replace(_report(fluid, items, seconds, 0.0), seconds=seconds)
+
+
+def fits(plan: Plan, world: int) -> str | None:
+    """Why so many workers cannot follow this plan; None where they can."""
+    topology = plan.topology
+    try:
+        if isinstance(topology, Gossip):
+            if world < 2:
+                return "gossip needs at least two workers"
+            topology.graph.settle(world)
+        elif isinstance(topology, AllReduce):
+            topology.fit(world)
+    except PlanError as error:
+        return str(error)
+    return None

@@ -1,0 +1,1 @@
+"""What a replica does after steps that it takes alone."""

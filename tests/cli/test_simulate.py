@@ -1,0 +1,86 @@
+"""`laconic simulate` and `laconic plan` as users call them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from laconic.cli import main
+from laconic.sim.model import table
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "model.json"
+    table("tiny", [("a", (400, 300)), ("b", (300,)), ("c", (300, 100))], [0.01] * 3, batch=4).write(path)
+    return str(path)
+
+
+def test_a_table_of_plans_and_workers(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "ddp", "ef(topk(0.01))", "gossip(ring)", "--model", model, "--workers", "2,8"]
+    assert main([*words, "--link", "100mbit:1ms"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("tiny: 0.2 M parameters, batch 4 a worker, 30 ms forward, 60 ms backward")
+    assert len(out) == 2 + 6
+    assert out[2].split()[:2] == ["ddp", "2"]
+
+
+def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trace.json"
+    words = ["simulate", "none", "--model", model, "--workers", "8", "--link", "1gbit:50us", "--json"]
+    assert main(words) == 0
+    alone = json.loads(capsys.readouterr().out)["rows"][0]
+    more = ["--stragglers", "slow(2, 1)", "--regions", "2", "--across", "10mbit:30ms", "--timeline", str(trace)]
+    assert main([*words, *more]) == 0
+    slow = json.loads(capsys.readouterr().out)["rows"][0]
+    assert slow["step_s"] > 2 * alone["step_s"]
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert {"main"} < {e["tid"] for e in events}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["none", "--link", "fast"], "rate and its latency"),
+        (["none", "--workers", "many"], "write numbers"),
+        (["none", "--model", "alexnet"], "no built-in model"),
+        (["none", "--stragglers", "all"], "lognormal"),
+        (["none", "--regions", "3"], "how they are connected"),
+        (["none", "--overlap", "0"], "share above 0"),
+        (["none", "--train", "fashion"], "digits only"),
+        (["nothing"], "unknown name"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", *words]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_plan_that_does_not_fit_says_so_in_its_row(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "allreduce(torus, rows=3)", "--model", model, "--workers", "4"]) == 0
+    assert "cannot stand in 3 equal rows" in capsys.readouterr().out
+
+
+def test_a_ranking_with_reasons(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "--model", model, "--network", "10mbit:1ms", "--workers", "4", "--lossy", "--why", "--top", "3"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "limited by" in out
+    assert "times as fast as DDP" in out
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)[0]
+    assert (found["workers"], len(found["plans"])) == (4, 3)
+    assert found["plans"][0]["x_ddp"] > 1
+
+
+def test_training_with_virtual_workers(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn")
+    words = ["simulate", "ef(topk(0.1))", "--train", "digits", "--workers", "8", "--steps", "4", "--json"]
+    assert main(words) == 0
+    (run,) = json.loads(capsys.readouterr().out)
+    assert [p["step"] for p in run["points"]] == [1, 2, 3, 4]
+    assert run["points"][-1]["seconds"] == pytest.approx(4 * run["step_s"])

@@ -1,0 +1,32 @@
+"""The profiler on a small model, with a clock that counts its own calls."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import torch
+from torch import nn
+
+from laconic.planner.profiler import SETTLE, Profiler
+
+
+def test_layers_are_found_in_the_order_of_use_and_gradients_in_the_order_of_backward() -> None:
+    ticks = count()
+    watcher = Profiler.watching(steps=2, clock=lambda: float(next(ticks)))
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    watcher.attach(model, optimizer)
+    while not watcher.enough:
+        model(torch.ones(5, 3)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        with torch.no_grad():
+            model(torch.ones(1, 3))  # an evaluation is not looked at
+    table = watcher.table()
+    first, last = table.weights[0], table.weights[2]
+    assert (first.name, last.name) == ("0.weight", "2.weight")
+    assert (first.first_use, last.first_use) == (0, 2)
+    assert last.ready < first.ready
+    assert (first.forward_s, last.forward_s) == (2.0, 1.0)  # its own tick and the activation's
+    assert [w.backward_s for w in table.weights] == [1.0] * 4
+    assert (table.update_s, table.batch, len(watcher.seen)) == (1.0, 5, 2 + SETTLE)
