@@ -1,6 +1,6 @@
 """Theory against practice: iterations to epsilon, over epsilon, workers, compression and spectral gap.
 
-    python bench/theory.py > docs/theory_table.md
+    python bench/theory.py
 
 Survey 003, table 1.1 (with the exponents of EC-SGD and DSGD corrected to 2/3 -> eps^{-3/2}, as its own theorems have
 them), for L-smooth functions with gradient noise sigma^2, N workers, (1/T) sum |f'(x_t)|^2 <= eps:

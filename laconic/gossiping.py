@@ -111,14 +111,14 @@ def _meet(replica: Replica, pairs: Pairs, flats: Sequence[Tensor]) -> None:
 def _rest(replica: Replica, pairs: Pairs) -> None:
     """Until nobody meets; models are then what meetings have made of them."""
     pairs.rest()
-    _barrier(replica)
+    barrier(replica, "the end of all meetings")
     models = pairs.step([bucket.values() for bucket in replica.buckets], meet=False)
     for bucket, flat in zip(replica.buckets, models, strict=True):
         bucket.write_values(flat)
 
 
-def _barrier(replica: Replica) -> None:
-    replica.driver.launch(Place(replica.turns, 0, "the end of all meetings"), average(torch.zeros(1)))
+def barrier(replica: Replica, what: str) -> None:
+    replica.driver.launch(Place(replica.turns, 0, what), average(torch.zeros(1)))
     replica.driver.finish()
 
 
@@ -134,7 +134,7 @@ def agree(replica: Replica, gossiping: Gossiping) -> None:
     gossiping.restart(replica)
     replica.since = 0
     if gossiping.pairs is not None:
-        _barrier(replica)  # nobody meets one who is not there yet
+        barrier(replica, "the end of the agreement")  # nobody meets one who is not there yet
 
 
 def consensus_distance(replica: Replica) -> float:

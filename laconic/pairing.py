@@ -18,7 +18,7 @@ from laconic.drive.lanes import Lanes
 from laconic.drive.pairs import Pairs, name_of
 from laconic.drive.speech import Speech
 from laconic.drive.torch_dist import TorchDist
-from laconic.gossiping import Gossiping
+from laconic.gossiping import Gossiping, barrier
 from laconic.net.auth import Keys
 from laconic.net.mailbox import Mailbox
 from laconic.replica import Replica
@@ -53,6 +53,7 @@ def pair_up(replica: Replica, driver: TorchDist | Lanes, session: Session) -> No
     gossiping.pairs = Pairs(models, box, across, chance, *options)
     if not side.asks:
         store.set(f"address/{seat.rank}", address)  # whoever calls from here on is answered by the thread
+    barrier(replica, "the first meeting")
 
 
 def _speech(gossiping: Gossiping, replica: Replica) -> Speech:

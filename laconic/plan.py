@@ -124,7 +124,8 @@ class Plan:
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder not in _slots():
                 inside = "local(8, outer=slowmo)" if part.folder == "outer" else "gossip(ring, choco)"
-                problem = f"{part} is a {part.folder} inside {inside.partition('(')[0]}(...). Use for example {inside}."
+                kind = "an outer optimizer" if part.folder == "outer" else f"a {part.folder}"
+                problem = f"{part} is {kind} inside {inside.partition('(')[0]}(...). Use for example {inside}."
                 raise grammar.point(text, node.start, len(part.name), problem)
             if part.folder in slots:
                 raise grammar.point(

@@ -39,7 +39,9 @@ def name_of(rank: int) -> str:
 
 
 class Pairs:
-    """`across`: those this worker asks; empty on the side that is asked. The mailbox is the thread's from here on."""
+    """`across`: those this worker asks; empty on the side that is asked. The mailbox is the thread's from here on.
+
+    Nobody may step before all have met: who is not there yet is not waited for, and not told the time."""
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class Pairs:
         self._look_up_s = _LOOK_UP_S if bound is None else _QUICK_S
         self.staleness = self._clock = self._told = self._epoch = 0
         self._resting = False
-        self._clocks: dict[str, int] = {}  # of neighbours
+        self._clocks: dict[str, tuple[int, int]] = {}  # of neighbours: the epoch, and the clock in it
         self._box, self._across, self._chance, self._link = box, [name_of(r) for r in across], chance, link
         self._asks, self._timeout_s = bool(across), timeout_s
         self._lock = threading.Condition()
@@ -88,12 +90,18 @@ class Pairs:
     def _keep_bound(self, bound: int) -> None:
         """Nobody around me is further behind when I go on."""
 
+        def clocks() -> dict[str, int]:
+            told = {name: self._clocks.get(name, (0, 0)) for name in self._box.peers}
+            return {name: clock if epoch >= self._epoch else 0 for name, (epoch, clock) in told.items()}
+
         def behind() -> int:
-            here = [self._clocks.get(name, 0) for name in self._box.peers]
-            return max(0, self._clock - min(here, default=self._clock))
+            return max(0, self._clock - min(clocks().values(), default=self._clock))
 
         if not self._lock.wait_for(lambda: behind() <= bound or self._error is not None, self._timeout_s):
-            raise PeerError(f"{self._box.name} waited {self._timeout_s:g} s for a slower neighbour in vain.")
+            late = [f"{name} (step {clock})" for name, clock in clocks().items() if self._clock - clock > bound]
+            raise PeerError(
+                f"{self._box.name} waited {self._timeout_s:g} s after step {self._clock} for {', '.join(late)} in vain."
+            )
         self._complain()
         self.staleness = max(self.staleness, behind())
         assert self.staleness <= bound, f"the bound of {bound} was broken: {self.staleness}"
@@ -105,7 +113,6 @@ class Pairs:
             self._speech.reset(self._models)
             self._clock = self._told = 0
             self._resting = False
-            self._clocks = {}
             self._epoch += 1
 
     def rest(self) -> None:
@@ -135,6 +142,9 @@ class Pairs:
                 self._ask() if self._asks else self._listen()
         except LaconicError as error:
             self._error = error
+        except Exception as error:  # noqa: BLE001  (whatever it was, the training raises it instead of waiting)
+            self._error = PeerError(f"{self._box.name} cannot meet anybody any more: {type(error).__name__}: {error}.")
+            self._error.__cause__ = error
         finally:
             with self._lock:
                 self._busy = False
@@ -218,9 +228,9 @@ class Pairs:
         """Refuses what cannot be: a dead neighbour, a model of another shape."""
         if letter.kind == Kind.LOST:
             raise PeerError(f"{self._box.name} lost {letter.sender}: {letter.text}. See that rank's own output.")
-        if letter.kind == CLOCK and letter.tag.step >= self._epoch:
+        if letter.kind == CLOCK:
             with self._lock:
-                self._clocks[letter.sender] = letter.word
+                self._clocks[letter.sender] = letter.tag.step, letter.word
                 self._lock.notify_all()
         if letter.kind in (OFFER, ANSWER):
             fits = letter.tag.bucket < len(self._models)

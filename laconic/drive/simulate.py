@@ -18,14 +18,16 @@ import warnings
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from laconic.compress import AbstractCompressor, Identity
+from laconic.compress import AbstractCompressor, ErrorFeedback, Identity
 from laconic.compress.one_shot import AbstractOneShot, chunks
 from laconic.compress.served import SMALLEST_CHUNK
+from laconic.compress.split import AbstractSplit
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import (
     Deal,
@@ -81,11 +83,14 @@ def told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopolog
     """What a worker among `world` asks for to exchange this bucket."""
     if world == 1 and compress == Identity():
         return Told((), "declared")
-    return _told(compress, replace(spec, id=0, names=("",) * len(spec.names), followed_by=0), router, world)
+    return _told(compress, replace(spec, id=0, followed_by=0), router, world)
 
 
 @lru_cache(maxsize=1024)
 def _told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopology, world: int) -> Told:
+    split = compress.inner if isinstance(compress, ErrorFeedback) else compress
+    if isinstance(split, AbstractSplit):
+        return _side_by_side(split, spec, router, world)
     codec = fixed_code(compress)
     if codec is not None and _believed(compress, codec, router):
         return Told(declared(codec, spec.numel, router, world), "declared")
@@ -93,6 +98,13 @@ def _told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopolo
         warnings.simplefilter("ignore", RuntimeWarning)  # exchanges that give up leave coroutines unused
         found = None if _writes(compress) else on_meta(compress, spec, Seat(0, world, router))
     return found or _scaled(compress, spec, router, world)
+
+
+def _side_by_side(split: AbstractSplit, spec: BucketSpec, router: AbstractTopology, world: int) -> Told:
+    """Pieces are exchanged together, round by round."""
+    parts = [told(p.compressor, p.spec, router, world) for p in split.pieces(spec) if p.spec.numel]
+    rounds = zip_longest(*(part.rounds for part in parts), fillvalue=())
+    return Told(tuple(tuple(a for r in row for a in r) for row in rounds), ", ".join(sorted({p.how for p in parts})))
 
 
 def _writes(compress: AbstractCompressor) -> bool:
@@ -205,7 +217,16 @@ def _scaled(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopo
     seen = sampled(compress, small, router, few)
     share = spec.numel / max(1, small.numel)
     rounds = tuple(tuple(_at(a, share, few, world) for a in r) for r in seen.rounds)
+    if world > few:
+        rounds += rounds[-1:] * _more_rounds(compress, router, len(rounds), world)
     return Told(rounds, f"sampled with {few} workers" + ("" if share == 1 else f", {small.numel} elements"))
+
+
+def _more_rounds(compress: AbstractCompressor, router: AbstractTopology, rounds: int, world: int) -> int:
+    """Trees (gtopk) take a round more each time workers double: seen between four and eight of them."""
+    twice = sampled(compress, BucketSpec(0, ("x",), ((40, 250),)), router, 2 * MOST_WORKERS)
+    grown = len(twice.rounds) - rounds
+    return max(0, grown) * max(0, (world - 1).bit_length() - (MOST_WORKERS - 1).bit_length())
 
 
 def _at(a: Asked, share: float, few: int, world: int) -> Asked:

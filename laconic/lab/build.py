@@ -129,8 +129,13 @@ def _names(spec: LabSpec) -> Iterator[None]:
 
 
 def _tear_down(spec: LabSpec) -> None:
-    """For the next lab in the same namespaces; when the process ends, the kernel does it."""
-    lines = [f"link del {SWITCH}", *(f"netns del {name(host)}" for host in range(spec.hosts))]
+    """For the next lab in the same namespaces; when the process ends, the kernel does it.
+
+    Links go by name: a network whose last process is still ending would keep its own for a while.
+    """
+    hosts = range(spec.hosts)
+    lines = [f"link del {SWITCH}", *(f"link del port{host}" for host in hosts)]
+    lines += [f"netns del {name(host)}" for host in hosts]
     subprocess.run(
         [tool("ip") or "ip", "-force", "-batch", "-"],
         input="\n".join(lines) + "\n",

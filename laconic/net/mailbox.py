@@ -223,8 +223,8 @@ class Mailbox:
             return False
         ended = [peer for peer in list(self._calls) if self._look(peer)] + self._look_at_callers()
         for peer in list(self._calls):
-            while (parts := _next(peer.socket)) is not None:
-                self._read(peer, parts)
+            while not peer.socket.closed and (parts := _next(peer.socket)) is not None:
+                self._read(peer, parts)  # which hangs up after a BYE
         while self._router is not None and (parts := _next(self._router)) is not None:
             route = parts.pop(0).bytes
             self._read(self._callers.get(route) or Peer(self._router, route=route), parts)

@@ -12,10 +12,12 @@ tables, what each compressor costs a core. `ddp` stands among the candidates, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from laconic.buckets import SMALL, SMALL_VECTOR
 from laconic.compress import Identity
 from laconic.compress.base import NOMINAL
 from laconic.core.errors import PlanError
@@ -28,8 +30,8 @@ from laconic.sim.step import Setting, Step, fits, simulate
 from laconic.sync import Subject
 from laconic.topology import Gossip
 
-ALONE = "one worker"
 DDP = "ddp"
+LONGEST_PATTERN = 400  # characters: a plan should still be readable
 
 
 class Risk(Enum):
@@ -147,6 +149,16 @@ class Planner:
         step = simulate(plan, setting)
         return Found(text, world, risk(plan), step, self.model.step_s)
 
+    def _layer_by_layer(self, world: int, found: Sequence[Found]) -> list[Found]:
+        """The best compressors again, with layers whose gradients come first left dense."""
+        best = sorted((f for f in found if f.risk is Risk.BIASED), key=lambda f: f.step.seconds)[:3]
+        texts = [_skipping(self.model, share, f.text) for f in best if "/" not in f.text for share in (0.3, 0.6)]
+        return [
+            seen
+            for text in dict.fromkeys(texts)
+            if text is not None and (seen := self.predict(text, world)) is not None
+        ]
+
     def rank(self, world: int, texts: Iterable[str]) -> list[Found]:
         """Fastest first; of two within one percent the milder one."""
         found = []
@@ -157,9 +169,29 @@ class Planner:
                 seen = None  # this plan cannot be for this model
             if seen is not None:
                 found.append(seen)
+        found += self._layer_by_layer(world, found)
         order = list(Risk)
         found.sort(key=lambda f: (round(f.step.seconds, 12), order.index(f.risk), f.text != DDP))
         return _milder_first(found, order)
+
+
+def _skipping(model: ModelTable, share: float, compress: str) -> str | None:
+    """Leave dense what is ready first, up to this share of the bytes: it travels while backward goes on."""
+    early = sorted((w for w in model.weights if not _is_small(w.shape)), key=lambda w: w.ready)
+    allowed, names = share * sum(w.numel for w in early), []
+    for w in early:
+        allowed -= w.numel
+        if allowed < 0:
+            break
+        names.append(w.name)
+    pattern = f"^({'|'.join(names)})$"
+    if not names or len(names) == len(early) or len(pattern) > LONGEST_PATTERN or "'" in pattern:
+        return None
+    return f"filtered({compress}, deny='{pattern}')"
+
+
+def _is_small(shape: tuple[int, ...]) -> bool:
+    return math.prod(shape) < (SMALL if len(shape) >= 2 else SMALL_VECTOR)
 
 
 def planner_of(model: ModelTable, table: NetworkTable) -> Planner:

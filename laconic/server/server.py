@@ -67,6 +67,7 @@ class Server:
 
     def run(self, until: Callable[[], bool]) -> None:
         """Serve; `until` is asked a few times a second."""
+        farewell = "the server was stopped"
         try:
             while not until():
                 due = [s for s in (room.tick() for room in self._rooms.values()) if s is not None]
@@ -74,8 +75,11 @@ class Server:
                 while letter is not None:
                     self._take(letter)
                     letter = self.box.receive(0.0)
+        except Exception as error:
+            farewell = f"the server failed: {type(error).__name__}: {error}"
+            raise
         finally:
-            self.box.close("the server was stopped")
+            self.box.close(farewell)
 
     @property
     def busy(self) -> bool:

@@ -17,8 +17,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from laconic.compress import AbstractCompressor, Identity
+from laconic.compress import AbstractCompressor, Filtered, Identity
 from laconic.compress.one_shot import AbstractOneShot
+from laconic.core.bucket import BucketSpec
 from laconic.drive.simulate import Kind, Told
 
 NOMINAL = 2e-9  # seconds an element: 2 GB/s of float32
@@ -48,10 +49,12 @@ class Machine:
     def code(self, compress: AbstractCompressor) -> Coding:
         if compress == Identity():
             return Coding(0.0, 0.0)
-        return self.codings.get(str(compress), self.coding)
+        inner = compress.inner if isinstance(compress, Filtered) else compress
+        return self.codings.get(str(inner), self.coding)
 
-    def seconds(self, compress: AbstractCompressor, numel: int, told: Told, world: int) -> tuple[float, ...]:
+    def seconds(self, compress: AbstractCompressor, spec: BucketSpec, told: Told, world: int) -> tuple[float, ...]:
         """Before each round, and after the last."""
+        numel = compress.pieces(spec)[0].spec.numel if isinstance(compress, Filtered) else spec.numel
         return spread(self._fitting(compress, numel, told), numel, told, world)
 
     def _fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:

@@ -153,7 +153,7 @@ def _exchange(plan: Plan, b: Bucket, setting: Setting, ways: Collectives, ready:
         asks = Told(((Asked(Kind.REDUCE, b.spec.nbytes),),), "declared")
     else:
         asks = told(b.compress, b.spec, plan.topology, world)
-    cpu = list(machine.seconds(b.compress, b.spec.numel, asks, world))
+    cpu = list(machine.seconds(b.compress, b.spec, asks, world))
     cpu[0] += machine.touch_s * b.spec.nbytes + machine.exchange_s
     wires = tuple(ways.round(r) for r in asks.rounds)
     last = max(ready[name] for name in b.spec.names)

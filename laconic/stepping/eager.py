@@ -61,7 +61,8 @@ class Eager:
         self._clock = 0  # my steps
         self._clocks = [0] * self._world  # those in X
         self._resting = self._paused = self._closing = False
-        self._dirty = False
+        self._dirty = False  # I have something to say that is in no round yet
+        self._busy = False  # a round is under way; after it the thread looks by itself
         self._request: _Request | None = None
         self._error: LaconicError | None = None
         self._set(replica)
@@ -83,15 +84,18 @@ class Eager:
             for unsaid, bucket, seen in zip(self._unsaid, replica.buckets, self._seen, strict=True):
                 unsaid.add_(bucket.values().to(unsaid) - seen.to(unsaid))
             self._clock += 1
-            request, number = self._ask(), self._round
-        self._ring(number)
+            request, ring = self._ask(), not self._busy
+            number = self._round
+        if ring:
+            self._ring(number)
         self._read(replica, request)
 
     def flush(self, replica: Replica) -> None:
         with self._lock:
             self._paused, self._resting, self._dirty = False, True, True
-            number = self._round
-        self._ring(number)
+            ring, number = not self._busy, self._round
+        if ring:
+            self._ring(number)
         with self._lock:
             self._wait(lambda: self._paused, "all ranks to flush")
             self._seen = [x.to(b.spec.dtype, copy=True) for x, b in zip(self._shared, replica.buckets, strict=True)]
@@ -170,7 +174,7 @@ class Eager:
     # ------------------------------------------------------------- rounds
 
     def _ring(self, number: int) -> None:
-        """Everyone's thread looks out for its mark; one of a round gone by does no harm."""
+        """Everyone's thread looks out for its mark."""
         _mark(self._bell, number, range(self._world))
         with self._lock:
             self._lock.notify_all()
@@ -182,8 +186,9 @@ class Eager:
                     self._go_round()
         except LaconicError as error:
             self._error = error
-        except RuntimeError as error:
+        except Exception as error:  # noqa: BLE001  (whatever it was, the training raises it)
             self._error = PeerError(f"Rank {self._rank} lost its peers in round {self._round}: {error}")
+            self._error.__cause__ = error
         finally:
             with self._lock:
                 self._error = self._error or (None if self._closing else PeerError("The rounds have ended."))
@@ -214,13 +219,13 @@ class Eager:
             self._unsaid = [torch.zeros_like(u) for u in said]
             clocks = torch.zeros(self._world + 1, dtype=torch.float64)
             clocks[self._rank], clocks[-1] = self._clock, float(self._resting)
-            self._dirty = False
+            self._dirty, self._busy = False, True
         self._launch(replica, said, number)
         replica.driver.launch(Place(number, len(replica.buckets), "clocks"), _total(clocks))
         *outs, counted = replica.driver.finish()
         with self._lock:
             self._round += 1
-            self._flying = []
+            self._busy, self._flying = False, []
             for bucket, x, out in zip(replica.buckets, self._shared, outs, strict=True):
                 x.add_(out.mean.to(x))
                 replica.state[bucket.spec.id] = out.state

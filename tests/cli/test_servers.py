@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from laconic.cli import main
-from laconic.cli.servers import check_count, job_key, server_processes
+from laconic.cli.servers import check_count, job_key
 from laconic.core.errors import UsageError
 from laconic.net.auth import Keys, read_keys
-from tests.drive.cluster import mailbox
 
 TRAIN = """
 import torch, laconic
@@ -72,14 +71,6 @@ def test_a_run_has_a_key_unless_somebody_decided_otherwise(tmp_path: Path):
     assert job_key(None, {}, insecure=True) == {"LACONIC_INSECURE": "1"}
     main(["keygen", str(tmp_path / "k")])
     assert job_key(tmp_path / "k", {}, insecure=False) == {"LACONIC_KEY": read_keys(tmp_path / "k").text()}
-
-
-def test_server_processes_come_and_go_with_the_job():
-    keys = Keys.make()
-    with server_processes(1, {"LACONIC_KEY": keys.text()}) as where:
-        box = mailbox(0, 1, where["LACONIC_SERVERS"].split(","), keys)
-        assert box.peers == ("server/0",)
-        box.close()
 
 
 def test_run_trains_with_server_processes(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,6 +109,29 @@ def test_a_model_of_another_shape_is_refused_by_name():
     with pytest.raises(PeerError, match="gossip/1 sent what does not fit bucket 0"):
         listener.step(start)
     listener.close()
+
+
+def test_who_is_waited_for_in_vain_is_named():
+    keys, start = Keys.make(), [torch.zeros(2)]
+    box = Mailbox(name_of(0), keys=keys, host="127.0.0.1")
+    address = box.address
+    listener = Pairs(start, box, (), Stream(0), Link(), 0.1, bound=0)
+    with Mailbox(name_of(1), keys=keys) as silent:
+        silent.meet({name_of(0): address}, LIMIT_S)
+        with pytest.raises(PeerError, match=r"gossip/0 waited 0.1 s after step 1 for gossip/1 \(step 0\) in vain"):
+            listener.step(start)
+    listener.close()
+
+
+def test_what_breaks_the_thread_is_raised_by_the_next_step(monkeypatch: pytest.MonkeyPatch):
+    start = [torch.zeros(2)]
+    with couple([start, start]) as (listener, asker):
+        monkeypatch.setattr(listener._box, "receive", lambda timeout_s: 1 / 0)
+        listener._thread.join()
+        with pytest.raises(PeerError, match="gossip/0 cannot meet anybody any more: ZeroDivisionError"):
+            listener.step(start)
+        with contextlib.suppress(PeerError):
+            asker.step(start)
 
 
 @pytest.mark.parametrize("world", [2, 3, 4, 5, 8])

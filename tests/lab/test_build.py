@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from laconic.lab.support import init_command, support
+from laconic.launch.again import python_again
 from tests.lab.machine import Marked, held_networks, laconic, needs_lab, own_links, until
 
 pytestmark = [needs_lab, pytest.mark.timeout(300)]  # each starts interpreters that import torch, on a busy machine
@@ -116,3 +119,25 @@ def test_interrupting_a_run_ends_it_quietly(tmp_path: Path) -> None:
     lab.process.send_signal(signal.SIGINT)
     assert lab.finished() == (130, "", "")
     until(lambda: gone(lab, set()))
+
+
+LINGERING = """
+import subprocess
+from laconic.lab.build import build
+from laconic.lab.spec import LabSpec
+spec = LabSpec(2, 10**8)
+with build(spec):
+    held = subprocess.Popen(["ip", "netns", "exec", "host1", "sleep", "60"], stdin=subprocess.PIPE)
+    while subprocess.run(["ip", "netns", "pids", "host1"], capture_output=True).stdout.strip() != b"%d" % held.pid:
+        assert held.poll() is None
+with build(spec):
+    print("again")
+held.kill()
+"""
+
+
+def test_a_lab_can_follow_one_whose_last_process_still_lives() -> None:
+    """`laconic demo` has two, one after the other; the network of a process outlives its name."""
+    command = init_command(python_again(LINGERING), user_namespace=support().user_namespace)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "again\n"), done.stderr

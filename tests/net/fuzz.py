@@ -18,20 +18,32 @@ class Fuzzer:
 
     def __init__(self, address: str, keys: Keys | None, seed: int) -> None:
         self._random = random.Random(seed)
+        self._address, self._keys = address, keys
         self._context = zmq.Context()
-        self._socket = self._context.socket(zmq.DEALER)
-        self._socket.linger = 0
-        self._socket.set_hwm(0)
-        if keys is not None:
-            self._socket.curve_serverkey = self._socket.curve_publickey = keys.public.encode()
-            self._socket.curve_secretkey = keys.secret.encode()
-        self._socket.connect(address)
+        self._socket = self._call()
         self._recorded: list[list[bytes]] = []
 
+    def _call(self) -> zmq.Socket[bytes]:
+        socket = self._context.socket(zmq.DEALER)
+        socket.linger = 0
+        socket.set_hwm(0)
+        if self._keys is not None:
+            socket.curve_serverkey = socket.curve_publickey = self._keys.public.encode()
+            socket.curve_secretkey = self._keys.secret.encode()
+        socket.connect(self._address)
+        return socket
+
     def frames(self, count: int) -> int:
+        """How many were sent; who was turned away at the door calls again instead."""
+        sent = 0
         for _ in range(count):
-            self._socket.send_multipart(self._random.choice(self.KINDS)(self))
-        return count
+            try:
+                self._socket.send_multipart(self._random.choice(self.KINDS)(self), zmq.NOBLOCK)
+                sent += 1
+            except zmq.Again:
+                self._socket.close()
+                self._socket = self._call()
+        return sent
 
     def oversized(self, nbytes: int) -> None:
         self._socket.send_multipart([b"", bytes(nbytes)])

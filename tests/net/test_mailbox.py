@@ -88,6 +88,18 @@ def test_a_peer_that_takes_leave_is_not_lost(pair):
     assert not server.refused
 
 
+@both
+def test_a_caller_hears_the_farewell_of_whom_it_called(pair):
+    server, worker = pair
+    server.send("worker/0", DATA, torch.ones(3))
+    server.close("stopped")
+    assert take(worker).kind == DATA
+    letter = take(worker)
+    assert (letter.sender, letter.kind, letter.text) == ("server/0", Kind.BYE, "stopped")
+    assert worker.receive(0.05) is None
+    assert worker.peers == ()
+
+
 def _die(keys: Keys | None, address: str) -> None:
     box = Mailbox("worker/0", keys=keys)
     box.meet({"server/0": address}, 10.0)

@@ -104,3 +104,16 @@ def test_measured_tables_count_for_as_many_workers_as_were_measured() -> None:
     seen = planner_of(model(), slow)
     assert seen.predict("fifo", 4).step.seconds > 1.0  # type: ignore[union-attr]
     assert seen.predict("fifo", 8).step.seconds < 3.0  # type: ignore[union-attr]
+
+
+def test_layers_that_travel_unseen_may_stay_dense() -> None:
+    """The last layers hold most of the bytes and their gradients come first: compressing them gains nothing."""
+    shapes = [("first", (2000, 1000)), ("second", (100, 100)), ("last", (400, 300))]
+    early = table("m", shapes, [0.3, 0.3, 0.3], batch=1)
+    found = Planner(early, Network(Line(1e-5, 8e-9)), Machine(coding=Coding(1e-7, 1e-7))).rank(4, ["ef(topk(0.01))"])
+    texts = [f.text for f in found]
+    kept = next(f for f in found if f.text.startswith("filtered("))
+    assert "deny='^(last|second)$'" in kept.text
+    assert kept.step.coding_s < next(f for f in found if f.text == "ef(topk(0.01))").step.coding_s
+    assert texts.index(kept.text) < texts.index("ef(topk(0.01))")
+    assert Plan.parse(kept.text).compress.compresses("first", 10)  # type: ignore[attr-defined]

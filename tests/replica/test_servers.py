@@ -19,7 +19,8 @@ from tests.processes import results, run
 from tests.replica.loops import batches, fit, flat, mlp, sgd
 
 STEPS = 50
-PLANS = ["allreduce", "ps", "ps(servers=2)", "ps(servers=4)", "ps(colocated)", "ps(tree)"]
+PLANS = ["allreduce", "ps", "ps(servers=2)", "ps(servers=4)"]
+FEW, OTHERS = 8, ["allreduce", "ps(colocated)", "ps(tree)"]
 
 
 def _train(rank: int, world: int, plans: list[str], steps: int) -> Any:
@@ -32,17 +33,18 @@ def _train(rank: int, world: int, plans: list[str], steps: int) -> Any:
         replica.flush()
         sent = replica.stats.wire_bytes
         replica.close()
-        if plan != "allreduce" and not plan.startswith("allreduce"):
+        if plan != "allreduce":
             replica.driver.close()
         out.append((flat(model), sent))
     return out
 
 
-def test_fifty_steps_over_servers_give_the_parameters_of_all_reduce():
-    told = results(3, _train, PLANS, STEPS, timeout_s=100)
+@pytest.mark.parametrize(("plans", "steps", "world"), [(PLANS, STEPS, 3), (OTHERS, FEW, 4)])
+def test_fifty_steps_over_servers_give_the_parameters_of_all_reduce(plans: list[str], steps: int, world: int):
+    told = results(world, _train, plans, steps, timeout_s=100)
     native = told[0][0][0]
-    for i, plan in enumerate(PLANS):
-        for rank in range(3):
+    for i, plan in enumerate(plans):
+        for rank in range(world):
             parameters, sent = told[rank][i]
             assert torch.equal(parameters, told[0][i][0]), f"{plan}: rank {rank} differs"
             assert (parameters - native).abs().max() <= 1e-5, plan

@@ -144,7 +144,11 @@ def test_operations_are_the_published_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["none", "bf16", "powersgd(4)", "ef(topk(0.01))", "qsgd(bits=4)", "ef(sign)", "ef(powersgd(2))"]
+    "text",
+    [
+        *("none", "bf16", "powersgd(4)", "ef(topk(0.01))", "qsgd(bits=4)", "ef(sign)", "ef(powersgd(2))"),
+        *("filtered(ef(topk(0.01)), deny=b)", "by_shape(powersgd(2))"),
+    ],
 )
 @pytest.mark.parametrize("world", [2, 3, 4])
 def test_requests_are_those_of_the_exchange_itself(text: str, world: int) -> None:
@@ -166,6 +170,14 @@ def test_codes_of_varying_length_are_sampled_and_scaled() -> None:
     assert "sampled" in large.how
     assert [[a.kind for a in r] for r in large.rounds] == [[Kind.GATHER], [Kind.GATHER]]
     assert large.rounds[1][0].nbytes == pytest.approx(16 * small.rounds[1][0].nbytes, rel=0.1)
+
+
+def test_trees_grow_a_round_when_workers_double() -> None:
+    from laconic.core.bucket import one_tensor
+
+    plan = Plan.parse("gtopk(0.01)")
+    rounds = [len(told(plan.compress, one_tensor(20_000), plan.topology, n).rounds) for n in (4, 16, 1024)]
+    assert rounds[1] - rounds[0] == 2 * (rounds[2] - rounds[1]) / 6
 
 
 def test_bert_large_on_four_gpus_gives_the_survey_s_speedup() -> None:

@@ -193,7 +193,7 @@ def test_texts_come_back(text: str):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("slowmo", "an outer part of another|a outer part of another"),
+        ("slowmo", "an outer optimizer inside local\\(...\\)"),
         ("local(4, outer=nesterov(momentum=1))", "below 1"),
         ("lag / ef(topk(0.1))", "remembers what was not sent"),
         ("cmfl / powersgd(2)", "workers speak one by one"),

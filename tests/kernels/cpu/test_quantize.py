@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +14,8 @@ from laconic.kernels import reference
 from laconic.kernels.cpu import pool, quantize
 from tests.kernels.parity import SIZES, STREAM, same_bits, vectors
 from tests.zoo import noise
+
+ROOT = Path(__file__).parents[3]
 
 
 def parts(n: int, bits: int, block: int) -> tuple[Tensor, Tensor]:
@@ -108,3 +114,27 @@ def test_nothing_is_written_beyond_the_last_byte():
             size = reference.packed_bytes(n, bits)
             quantize.quantize(noise(n, 1), torch.empty(1), room[:size], STREAM, bits, 256, "max")
             assert room[size:].eq(0x5A).all(), (n, bits)
+
+
+BEFORE_A_WALL = """
+import ctypes, mmap
+import numpy as np, torch
+from laconic.kernels.cpu import quantize
+from tests.kernels.parity import STREAM
+
+area = mmap.mmap(-1, 2 * mmap.PAGESIZE)
+start = ctypes.addressof(ctypes.c_char.from_buffer(area))
+assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(start + mmap.PAGESIZE), mmap.PAGESIZE, 0) == 0
+scale = torch.from_numpy(np.frombuffer(area, np.float32, mmap.PAGESIZE // 4))[-3:]
+packed, x = torch.empty(12, dtype=torch.uint8), torch.randn(12)
+quantize.quantize(x, scale, packed, STREAM, 8, 4, "max")
+quantize.quantize_keep(x, x, torch.empty(12), 1.0, scale, packed, STREAM, 8, 4, "max")
+print("alive")
+"""
+
+
+def test_nothing_is_read_behind_the_last_scale():
+    """Of blocks of four elements; the page behind them must not be touched."""
+    words = [sys.executable, "-c", BEFORE_A_WALL]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=100, check=False)
+    assert done.stdout == "alive\n", f"exit code {done.returncode}: {done.stderr}"
