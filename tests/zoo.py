@@ -292,6 +292,10 @@ def plus_minus(numel: int) -> Tensor:
     return 1.5 * _signs(numel, 5)
 
 
+def twos(numel: int) -> Tensor:
+    return 2.0 * _signs(numel, 5)
+
+
 def small_integers(numel: int) -> Tensor:
     return (noise(numel, 6) * 5).round() + 0.5
 
@@ -623,7 +627,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(Dithering() | EliasDelta(), coded(signed(powers_of_two(7)), 256)),
     Entry(EightBit() | Huffman(), coded(table("dynamic"), 2048)),
     Entry(ErrorFeedback(ThreeLC() | Huffman()), coded((-1, 0, 1), 1024)),
-    Entry(ErrorFeedback(TopK(0.1) | Natural() | Elias()), sparse(0.1, plus_minus)),
+    Entry(ErrorFeedback(TopK(0.1) | Natural() | Elias()), sparse(0.1, twos)),
     Entry(ByShape(PowerSGD(2)), split(low_rank(2), anything), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(PowerSGD(2), rest=QSGD(8)), split(low_rank(2), grid(8, 256)), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(QSGD(4), rest=TopK(0.5)), split(grid(4, 256), sparse(0.5))),

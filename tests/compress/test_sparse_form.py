@@ -54,7 +54,7 @@ def test_what_is_written_is_read(slots: int, share: float, width: int):
 def test_a_damaged_message_is_refused():
     with pytest.raises(PayloadError, match="9 elements or blocks of 8"):
         sparse_form.layout(8, 9)
-    with pytest.raises(PayloadError, match="2 bytes of indices, not 4"):
+    with pytest.raises(PayloadError, match="2 bytes of indices, not 3"):
         sparse_form.read((torch.ones(4), torch.tensor([7, 0], dtype=torch.uint8)), 64, 4)
     with pytest.raises(PayloadError, match="does not name 4 of 64 elements"):
-        sparse_form.read((torch.ones(4), torch.tensor([7, 0, 0, 0], dtype=torch.uint8)), 64, 4)
+        sparse_form.read((torch.ones(4), torch.tensor([7, 0, 0], dtype=torch.uint8)), 64, 4)

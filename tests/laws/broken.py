@@ -360,6 +360,7 @@ class SharesMemory(Identity):
 class ConfusesFlights(Identity):
     """Remembers the bucket it saw last: right alone, wrong with several exchanges under way."""
 
+    number: int = 0  # two of them are not the same
     desk: ClassVar[dict[int, Tensor]] = {}
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:

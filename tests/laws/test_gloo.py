@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
     def input(self, rank: int, step: int) -> Tensor:
         """The same wherever in the zoo it stands."""
-        name = zlib.crc32(f"{self.compressor} {self.route}".encode())
+        name = zlib.crc32(f"{self.compressor!r} {self.route}".encode())
         return noise(BUCKET.numel, (name << 16) + 100 * step + rank)
 
 
@@ -178,7 +178,7 @@ def test_many_in_flight_give_the_same_as_one_at_a_time(entry: Entry, size: int):
 
 
 def test_the_law_catches_what_works_in_one_process_only_and_what_works_alone_only():
-    guilty = [broken.SharesMemory(), broken.ConfusesFlights(), broken.ConfusesFlights()]
+    guilty = [broken.SharesMemory(), broken.ConfusesFlights(1), broken.ConfusesFlights(2)]
     told = [by_size[2] for by_size in results(2, _process, [2], guilty)]
     shares, confuses, _ = cases(guilty)
     with pytest.raises(AssertionError, match="not that in lockstep"):
