@@ -18,8 +18,8 @@ class Turns:
         self._sync, self._buckets = sync if isinstance(sync, Blocks) else None, buckets
         if self._sync is not None and self._sync.count > len(buckets):
             raise PlanError(
-                f"{sync} wants at least {self._sync.count} buckets, and this model has {len(buckets)}: some steps would "
-                f"move nothing. Take fewer blocks or smaller buckets, as in `{sync} / fused(64KiB)`."
+                f"{sync} wants at least {self._sync.count} buckets, and this model has {len(buckets)}: some steps "
+                f"would move nothing. Take fewer blocks or smaller buckets, as in `{sync} / fused(64KiB)`."
             )
         self.late: list[Bucket] = []  # under way since the last step
         self._moved: list[Bucket] = []
