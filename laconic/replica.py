@@ -243,7 +243,7 @@ class Replica:
     def reanchor(self) -> None:
         """New parameters were loaded between two rounds: the way is measured from there."""
         if self.gossiping is not None and not (self._loaded and self.gossiping.topology.by.waits):
-            self.gossiping.restart(self)
+            self.gossiping.restart(self, equal=False)
         if self.stepping is not None:
             self.stepping.restart(self, loaded=self._loaded)
 
