@@ -77,7 +77,7 @@ def check(graph: AbstractGraph, world: int, *, rows: bool) -> None:
             _check_sums(graph, w.sum(1), "row", "fix it, or mix by push_sum, which needs only columns.")
         for rank in (~(w > 0).any(1)).nonzero().flatten().tolist():
             raise PlanError(f"{graph}: row {rank} of the weights is zero: rank {rank} would be left without a model.")
-    if graph.gap(world) < _EXACT or not _all_meet(graph, world):
+    if graph.gap(world) < _EXACT or not (rows or _all_meet(graph, world)):
         raise PlanError(
             f"{graph}: these weights do not bring all models together (spectral gap {graph.gap(world):.2g}): some "
             f"ranks never hear of each other, or only swap their models."
@@ -91,6 +91,8 @@ def _all_meet(graph: AbstractGraph, world: int) -> bool:
         return True
     reach = (graph.product(world) > 0).to(torch.float64)
     for _ in range((world * world).bit_length()):  # a power of (n-1)^2 + 1 is enough (Wielandt)
+        if bool(reach.all()):
+            break
         reach = (reach @ reach > 0).to(torch.float64)
     return bool(reach.all())
 
