@@ -381,6 +381,11 @@ class Replica:
 
     def consensus_distance(self) -> float:
         """How far models are from their mean, in the root mean square over ranks. To be called on all ranks alike."""
+        if isinstance(self.stepping, Eager) and self.since:
+            raise UsageError(
+                f"Under {self.plan.sync} rounds go on beside the training, and this would break into one. Call "
+                f"replica.flush() on all ranks before consensus_distance()."
+            )
         return consensus_distance(self)
 
     @property

@@ -265,9 +265,10 @@ class Pairs:
             raise PeerError(f"{self._box.name} lost {letter.sender}: {letter.text}. See that rank's own output.")
         if letter.kind == Kind.BYE and letter.text:
             raise PeerError(f"{self._box.name} was left by {letter.sender}: {letter.text}")
-        if letter.kind == CLOCK:
+        if letter.kind in (CLOCK, Kind.BYE):  # who has left is not waited for any more
             with self._lock:
-                self._clocks[letter.sender] = letter.tag.step, letter.word
+                if letter.kind == CLOCK:
+                    self._clocks[letter.sender] = letter.tag.step, letter.word
                 self._lock.notify_all()
         if letter.kind in (OFFER, ANSWER):
             fits = letter.tag.bucket < len(self._models)

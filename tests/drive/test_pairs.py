@@ -43,6 +43,21 @@ def couple(models: list[list[Tensor]], bound: int | None = None) -> Iterator[lis
             pair.close()
 
 
+@contextmanager
+def by_hand(timeout_s: float) -> Iterator[tuple[Mailbox, Pairs]]:
+    """One who asks, and the mailbox of rank 0, which answers only what the test does."""
+    keys = Keys.make()
+    with Mailbox(name_of(0), keys=keys, host="127.0.0.1") as listener, ThreadPoolExecutor(1) as pool:
+        box = Mailbox(name_of(1), keys=keys)
+        calling = pool.submit(box.meet, {name_of(0): listener.address}, LIMIT_S)
+        while name_of(1) not in listener.peers:
+            listener.receive(0.01)
+        calling.result()
+        asker = Pairs([torch.zeros(1)], box, (0,), Stream(1), Link(), timeout_s)
+        yield listener, asker
+        asker.close()
+
+
 def met(asker: Pairs, times: int) -> bool:
     """Wait until it has."""
     with asker._lock:
@@ -148,14 +163,7 @@ def test_who_has_loaded_meets_only_those_who_have(first: str):
 
 
 def test_a_model_loaded_during_a_meeting_is_not_mixed_with_the_answer():
-    keys, start = Keys.make(), [torch.zeros(1)]
-    with Mailbox(name_of(0), keys=keys, host="127.0.0.1") as slow, ThreadPoolExecutor(1) as pool:
-        box = Mailbox(name_of(1), keys=keys)
-        calling = pool.submit(box.meet, {name_of(0): slow.address}, LIMIT_S)
-        while name_of(1) not in slow.peers:
-            slow.receive(0.01)
-        calling.result()
-        asker = Pairs(start, box, (0,), Stream(1), Link(), LIMIT_S)
+    with by_hand(LIMIT_S) as (slow, asker):
         asker.step([torch.ones(1)])
         offer = slow.receive(LIMIT_S)
         asker.reset([torch.full((1,), 10.0)])
@@ -166,7 +174,6 @@ def test_a_model_loaded_during_a_meeting_is_not_mixed_with_the_answer():
         slow.send(name_of(1), ANSWER, torch.full((1,), 20.0), offer.tag)
         assert met(asker, 1)
         assert model_of(asker) == 15.0
-        asker.close()
 
 
 def test_a_neighbour_that_has_loaded_already_is_not_waited_for():
@@ -187,20 +194,26 @@ def test_a_neighbour_that_has_loaded_already_is_not_waited_for():
             asker.step(asker._seen)
 
 
+def test_a_neighbour_that_leaves_is_not_waited_for_any_longer():
+    start = [torch.zeros(1)]
+    with couple([start, start], bound=0) as (listener, asker):
+        listener._timeout_s = 1000.0
+        waits = threading.Thread(target=listener.step, args=(start,), daemon=True)
+        waits.start()
+        with listener._lock:
+            assert listener._lock.wait_for(lambda: listener._clock == 1, LIMIT_S)
+        asker.close()
+        waits.join(LIMIT_S)
+        assert not waits.is_alive()
+
+
 def test_an_answer_is_waited_for_no_longer_than_the_time_limit():
-    keys, start = Keys.make(), [torch.zeros(1)]
-    with Mailbox(name_of(0), keys=keys, host="127.0.0.1") as deaf, ThreadPoolExecutor(1) as pool:
-        box = Mailbox(name_of(1), keys=keys)
-        calling = pool.submit(box.meet, {name_of(0): deaf.address}, LIMIT_S)
-        while name_of(1) not in deaf.peers:
-            deaf.receive(0.01)
-        calling.result()
-        asker = Pairs(start, box, (0,), Stream(1), Link(), 0.1)
+    with by_hand(0.1) as (_, asker):
+        start = [torch.zeros(1)]
         asker.step(start)
         asker._thread.join(LIMIT_S)
         with pytest.raises(PeerError, match=r"Rank 1 waited 0.1 s for the answer of Rank 0 in vain"):
             asker.step(start)
-        asker.close()
 
 
 def test_neighbours_of_one_who_stopped_learn_why():
