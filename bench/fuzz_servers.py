@@ -83,7 +83,7 @@ def _storm(address: str, keys: Keys | None, frames: int, seed: int) -> tuple[int
                     sent += 1
             table.push(0, torch.ones(1000))
             updates += 1
-            value, version = table.pull(0, at_least=updates)
+            value, version, _ = table.pull(0, at_least=updates)
             assert version == updates, f"{version} updates were applied, {updates} were sent"
             assert bool((value == updates).all()), "an update of somebody else was applied"
         for stranger in strangers:
