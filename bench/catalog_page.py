@@ -24,6 +24,7 @@ from laconic.coding import AbstractCoding, AbstractIndexCoding, AbstractSymbolCo
 from laconic.compress import QSGD
 from laconic.compress.base import Draw
 from laconic.core.rng import Stream
+from laconic.measured_speed import ELEMENTS, paces
 from laconic.plan import COMPONENTS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,6 +36,11 @@ settings shown; "at most" and "on average" mark messages whose size depends on d
 E|C(x)-x|^2 <= omega |x|^2 for an unbiased C, delta means E|C(x)-x|^2 <= (1-delta) |x|^2; the law suite (`tests/laws`)
 measures every one of them. Headers (24 bytes a message) come on top. Bits of codings are measured: of an index on
 {NOMINAL} elements by chance at 1% and 0.1%, of a level of `qsgd` on normally distributed elements.
+
+GB/s are of input ({ELEMENTS:,} float32, one thread): of encode and of decode + add, or of one rank's work in a whole
+exchange where messages are summed on the way. Compression saves time on links slower than "pays off below"; in bold
+where that is under 1 Gbit/s. Measured by `laconic bench kernels --json --sizes 1e6 > laconic/kernels.json`; the file
+names the machine.
 """
 
 
@@ -75,8 +81,17 @@ def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def _table(entries: list[Entry], folder: str) -> str:
     if folder != "compress":
         return _rows(["plan", "what it does"], ([f"`{e.usage}`", e.summary] for e in entries))
-    head = ["plan", "what it does", "bits an element", "bound", "when to use"]
-    return _rows(head, ([f"`{e.usage}`", e.summary, _bits(e), _bound(e), _use(e)] for e in entries))
+    head = ["plan", "what it does", "bits an element", "bound", "GB/s", "pays off below", "when to use"]
+    return _rows(head, ([f"`{e.usage}`", e.summary, _bits(e), _bound(e), *_speed(e), _use(e)] for e in entries))
+
+
+def _speed(entry: Entry) -> tuple[str, str]:
+    pace = paces().get(entry.usage)
+    if pace is None:
+        return "", ""
+    both = [pace.encode_gb_s] if pace.decode_gb_s is None else [pace.encode_gb_s, pace.decode_gb_s]
+    below = "never" if pace.gbit_s is None else f"{pace.gbit_s:.2g} Gbit/s"
+    return ", ".join(f"{v:.2g}" for v in both), f"**{below}**" if pace.slow else below
 
 
 def _bits(entry: Entry) -> str:

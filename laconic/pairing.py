@@ -6,6 +6,7 @@ too. The store is as private as the job's own network is; what travels afterward
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import replace
 from datetime import timedelta
 
@@ -51,6 +52,7 @@ def pair_up(replica: Replica, driver: TorchDist | Lanes, session: Session) -> No
     bound = replica.plan.sync.bound if isinstance(replica.plan.sync, AbstractShared) else None
     options = replica.link, session.timeout_s, _speech(gossiping, replica), bound
     gossiping.pairs = Pairs(models, box, across, chance, *options)
+    weakref.finalize(replica, gossiping.pairs.close).atexit = False  # a replica that is let go meets nobody
     if not side.asks:
         store.set(f"address/{seat.rank}", address)  # whoever calls from here on is answered by the thread
     barrier(replica, "the first meeting")

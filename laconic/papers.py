@@ -193,6 +193,8 @@ PAPERS: dict[str, str] = {
     "Distributed Optimization. ICML 2018. arXiv:1806.08054",
     "xin2023global": "Xin, Canini, Richtarik, Horvath. Global-QSGD: Practical Floatless Quantization for Distributed "
     "Learning with Theoretical Guarantees. 2023. arXiv:2305.18627",
+    "xu2021step": "Xu, Huo, Huang. Step-Ahead Error Feedback for Distributed Training with Compressed Gradient. "
+    "AAAI 2021. arXiv:2008.05823",
     "yan2021dqsgd": "Yan, Huang, Lan, Song. DQ-SGD: Dynamic Quantization in SGD for Communication-Efficient "
     "Distributed Learning. 2021. arXiv:2107.14575",
     "ying2018image": "Ying, Kumar, Chen, Wang, Cheng. Image Classification at Supercomputer Scale. 2018. "

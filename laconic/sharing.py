@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from torch._C._distributed_c10d import PrefixStore
 
 from laconic.drive.lanes import Lanes
@@ -22,7 +24,16 @@ def share(replica: Replica, base: TorchDist | Lanes | None, session: Session) ->
         return  # or there is nobody to share it with
     if isinstance(topology, ParameterServer):
         table, close = join_table(session, topology, base.group.group_name, replica.link)
-        replica.stepping = OnServers(sync, table, replica, lambda: close(f"ended after step {replica.steps}"))
+        forgotten = weakref.finalize(
+            replica, close, "its replica was let go"
+        )  # zmq waits for sockets that are only collected
+        forgotten.atexit = False
+
+        def end() -> None:
+            if forgotten.detach() is not None:
+                close(f"ended after step {replica.steps}")
+
+        replica.stepping = OnServers(sync, table, replica, end)
     elif isinstance(topology, AllReduce):
         store = PrefixStore(f"laconic/eager/{base.group.group_name}", base.roster.store)
         replica.stepping = Eager(sync, replica, store, session.timeout_s)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -61,6 +62,7 @@ from laconic.compress import (
     DoubleSqueeze,
     Drive,
     Eden,
+    EFAveraged,
     EFDecay,
     EightBit,
     ErrorFeedback,
@@ -156,7 +158,12 @@ class Entry:
 
 def noise(numel: int, salt: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     """Repeatable N(0, 1) that does not touch torch's generator."""
-    return rng.Stream(rng.fold(2024, salt)).normal(numel).to(dtype)
+    return _normal(numel, salt).to(dtype, copy=True)
+
+
+@lru_cache(4096)
+def _normal(numel: int, salt: int) -> Tensor:
+    return rng.Stream(rng.fold(2024, salt)).normal(numel)
 
 
 def _signs(numel: int, salt: int) -> Tensor:
@@ -283,6 +290,10 @@ def sparse(ratio: float, value: Callable[[int], Tensor] = noise) -> Exact:
 
 def plus_minus(numel: int) -> Tensor:
     return 1.5 * _signs(numel, 5)
+
+
+def twos(numel: int) -> Tensor:
+    return 2.0 * _signs(numel, 5)
 
 
 def small_integers(numel: int) -> Tensor:
@@ -611,6 +622,12 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(STC(0.05) | Golomb()), sparse(0.05, plus_minus)),
     Entry(ErrorFeedback(Proportion(1 / 64) | Golomb()), one_each),
     Entry(ErrorFeedback(RedSync(0.1) | Sign() | Golomb()), sparse(0.1, plus_minus)),
+    Entry(KLevel(16) | Huffman(), even(15, 512)),
+    Entry(Natural() | Huffman(), powers, top=1.5e38),
+    Entry(Dithering() | EliasDelta(), coded(signed(powers_of_two(7)), 256)),
+    Entry(EightBit() | Huffman(), coded(table("dynamic"), 2048)),
+    Entry(ErrorFeedback(ThreeLC() | Huffman()), coded((-1, 0, 1), 1024)),
+    Entry(ErrorFeedback(TopK(0.1) | Natural() | Elias()), sparse(0.1, twos)),
     Entry(ByShape(PowerSGD(2)), split(low_rank(2), anything), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(PowerSGD(2), rest=QSGD(8)), split(low_rank(2), grid(8, 256)), _PRODUCT, top=_MATRIX_TOP),
     Entry(ByShape(QSGD(4), rest=TopK(0.5)), split(grid(4, 256), sparse(0.5))),
@@ -626,6 +643,8 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(GradZip(1)), nothing, _PRODUCT, top=_MATRIX_TOP),
     Entry(GradiVeQ(4, slice=16, collect=1, use=3), firsts(4, 16)),
     Entry(ErrorFeedback(GradiVeQ(2, slice=8, collect=2, use=2)), firsts(2, 8), _PRODUCT, top=_MATRIX_TOP),
+    Entry(EFAveraged(TopK(0.1)), sparse(0.1)),
+    Entry(EFAveraged(Sign(), every=50), level),
     Entry(EFDecay(TopK(0.1)), sparse(0.1)),
     Entry(EFDecay(Sign(), beta=1.0), level),
     Entry(Momentum(TopK(0.1)), sparse(0.1)),

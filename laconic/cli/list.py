@@ -6,8 +6,10 @@ import argparse
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 
 from laconic.catalogue import Entry, catalogue
+from laconic.measured_speed import Pace, paces
 
 WIDTH = 100
 NO_BREAK = "\u00a0"  # textwrap breaks lines only at plain spaces
@@ -34,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def as_json(entries: Iterable[Entry]) -> str:
-    """An array of objects with the keys name, folder, summary, paper, traits, usage."""
+    """An array of objects with the keys name, folder, summary, paper, traits, usage, speed."""
     rows = [
         {
             "name": entry.name,
@@ -43,6 +45,7 @@ def as_json(entries: Iterable[Entry]) -> str:
             "paper": entry.paper,
             "traits": dict(entry.traits),
             "usage": entry.usage,
+            "speed": _speed(paces().get(entry.usage)) if entry.folder == "compress" else None,
         }
         for entry in entries
     ]
@@ -81,10 +84,22 @@ def _body(entry: Entry, column: int) -> list[str]:
     traits = ", ".join(_whole(trait) for trait in trait_texts(entry.traits))
     return [
         line.replace(NO_BREAK, " ")
-        for text in (entry.summary, traits, entry.paper)
+        for text in (entry.summary, traits, _warning(entry), entry.paper)
         if text
         for line in textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     ] or [indent]
+
+
+def _warning(entry: Entry) -> str:
+    """Marks what does not pay off on a common link."""
+    pace = paces().get(entry.usage) if entry.folder == "compress" else None
+    if pace is None or not pace.slow:
+        return ""
+    return f"SLOW: pays off below {pace.gbit_s:.2g} Gbit/s only; at 1 Gbit/s the raw bytes are faster"
+
+
+def _speed(pace: Pace | None) -> dict[str, object] | None:
+    return None if pace is None else asdict(pace) | {"slow": pace.slow}
 
 
 def trait_texts(traits: Mapping[str, object]) -> list[str]:

@@ -26,6 +26,7 @@ from laconic.cli.lab_options import OPTIONS, add_lab_options, lab_spec
 from laconic.cli.machine import cores
 from laconic.cli.on_hosts import on_hosts
 from laconic.cli.servers import check_count, job_key, server_processes
+from laconic.compare.workload import TASKS
 from laconic.core.errors import UsageError
 from laconic.lab.enter import inside
 from laconic.launch.job import local_sites
@@ -59,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _say_promises(text: str | None) -> None:
     """What the plan promises, before anything starts."""
-    if text is not None and baseline.parse(text) is None:
+    if text is not None and not is_auto(text) and baseline.parse(text) is None:
         print(f"{text}\n{Plan.parse(text).promises}", file=sys.stderr, flush=True)
 
 
@@ -103,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
 def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namespace:
     """Fill in what the user left open and refuse what cannot work."""
     if not (args.module or args.no_python) and not Path(args.training_script).is_file():
-        raise UsageError(f"there is no script '{args.training_script}'.")
+        raise UsageError(f"there is no script '{args.training_script}'.{_task_hint(args.training_script)}")
     plan = args.plan if args.plan is not None else env.get("LACONIC_PLAN")
     args.plan = None if plan is None else plan if is_auto(plan) else check_text(plan)
     if is_auto(args.plan):
@@ -125,6 +126,10 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
     limits = [f"{key}={math.ceil(args.timeout)}", args.rdzv_conf]
     args.rdzv_conf = ",".join(filter(None, limits))  # what the user wrote comes last and wins
     return args
+
+
+def _task_hint(name: str) -> str:
+    return f" The built-in task is started by `-m laconic.tasks.{name}`." if name in TASKS else ""
 
 
 def _resolve_hosts(args: argparse.Namespace) -> argparse.Namespace:

@@ -30,6 +30,7 @@ from laconic.compress.drive import Drive
 from laconic.compress.ecq import ECQ
 from laconic.compress.eden import Eden
 from laconic.compress.ef21 import EF21
+from laconic.compress.ef_averaged import EFAveraged
 from laconic.compress.ef_decay import EFDecay
 from laconic.compress.eightbit import EightBit
 from laconic.compress.error_feedback import ErrorFeedback
@@ -161,6 +162,7 @@ ALL: tuple[type[AbstractCompressor], ...] = (
     LAGS,
     CGX,
     EFDecay,
+    EFAveraged,
     Momentum,
     GMC,
     DistEF,
@@ -214,6 +216,7 @@ __all__ = [
     "Dithering",
     "DoubleSqueeze",
     "Drive",
+    "EFAveraged",
     "EFDecay",
     "Eden",
     "EightBit",

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from laconic import kernels as kernel
-from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, Traits
+from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, Traits, back_to
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Mean, Turn
@@ -39,7 +39,10 @@ class AbstractCast(AbstractCompressor, AbstractCodec, ABC):
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         half = self._cast(x)
         sent = memory.copy(half)  # half is given away
-        return Exchanged(memory.copy(await Mean(half), x.dtype), lambda: sent.to(x.dtype, copy=True), state)
+        mean = await Mean(half)
+        if torch.finfo(x.dtype).max < torch.finfo(self.half).max:  # 65504 as bf16 is 65536: beyond a bucket of fp16
+            return Exchanged(_within(x.dtype, mean), lambda: _within(x.dtype, sent), state)
+        return Exchanged(memory.copy(mean, x.dtype), lambda: sent.to(x.dtype, copy=True), state)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         return (Part(self.half, numel),)
@@ -84,3 +87,7 @@ class Bf16(AbstractCast):
     half: ClassVar[torch.dtype] = torch.bfloat16
     top: ClassVar[float] = 3.3e38
     roundoff: ClassVar[float] = 2.0**-8
+
+
+def _within(dtype: torch.dtype, half: Tensor) -> Tensor:
+    return back_to(dtype, half.to(torch.float32))  # in 16 bits the limit itself would be rounded

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from laconic import kernels as kernel
+from laconic.compress import indices
 from laconic.compress.base import (
     NOMINAL,
     AbstractCodec,
@@ -29,7 +30,6 @@ from laconic.compress.base import (
     clip,
 )
 from laconic.compress.one_shot import AbstractOneShot
-from laconic.compress.sparse import refuse_outside
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.payload import Part
@@ -127,8 +127,8 @@ class Chain(AbstractOneShot):
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         k = aux if self.varies else self._selector.count(numel)
-        indices = (Part(torch.int32, k),) if self._selector.travels else ()
-        return indices + self._codec.layout(k, 0)
+        where = (indices.part(numel, k),) if self._selector.travels else ()
+        return self._codec.layout(k, 0) + where
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
         at, values = self._selector.pick(x, draw)
@@ -139,7 +139,7 @@ class Chain(AbstractOneShot):
     ) -> tuple[int, tuple[Tensor, ...]]:
         at, values = self._selector.pick_keep(x, residual, left, draw)
         parts = self._parts(at, values, x.numel(), draw)
-        said = self._codec.decode(parts[1:] if self._selector.travels else parts, at.numel(), 0, draw)
+        said = self._codec.decode(parts[:-1] if self._selector.travels else parts, at.numel(), 0, draw)
         left[at.to(torch.int64)] = values - damping * self.damping(x.numel()) * said
         return at.numel(), parts
 
@@ -147,7 +147,7 @@ class Chain(AbstractOneShot):
         scale = self._selector.scale(numel)
         aux, parts = self._codec.encode(values if scale == 1.0 else clip(values * scale, values.dtype), draw)
         assert aux == 0, "a values codec has a size that follows from the number of values"
-        return ((at.to(torch.int32),) if self._selector.travels else ()) + parts
+        return parts + ((indices.write(at, numel),) if self._selector.travels else ())
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         out = torch.zeros(numel, device=parts[0].device)
@@ -156,8 +156,8 @@ class Chain(AbstractOneShot):
 
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         if self._selector.travels:
-            at, parts = parts[0], parts[1:]
-            refuse_outside(at, total.numel())
+            k = aux if self.varies else self._selector.count(total.numel())
+            at, parts = indices.read(parts[-1], k, total.numel()), parts[:-1]
         else:
             at = self._selector.select(total, draw)
         if self.varies and at.numel() != aux:

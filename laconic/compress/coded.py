@@ -3,13 +3,14 @@
     topk(0.01) | golomb                    values as they are, indices coded
     topk(0.01) | qsgd(bits=4) | elias      indices and levels coded
     topk(0.01) | qsgd(bits=4) | golomb | huffman
-    qsgd(bits=4) | huffman                 levels coded
+    qsgd(bits=4) | huffman                 levels coded; so are those of klevel, dithering, eightbit, threelc, ...
+    natural | huffman                      exponents coded
 
 A coding takes what it is made for and no earlier stage has coded. The result is that of a, bit for bit: bounds and bias
 are a's. Messages have no fixed length, so lengths are said first (a round of 8 bytes), and always carry a checksum: one
 wrong bit would spoil all that follow. The body is
 
-    elements 4 | index bytes 4 | scales or values of a | levels | indices
+    elements 4 | index bytes 4 | scales, signs or values of a | levels | indices
 
 and levels that a coding would make longer are sent as a packs them: coding levels never costs more than those 8 bytes.
 """
@@ -18,23 +19,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
-from laconic.coding import AbstractCoding
+from laconic.coding import AbstractCoding, AbstractSymbolCoding
+from laconic.compress import indices
 from laconic.compress.base import NOMINAL, AbstractCompressor, Draw, Size, Traits, clip, vaguest
 from laconic.compress.chain import Chain
+from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.recipe import Recipe, plain
-from laconic.compress.sparse import check_indices
 from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.payload import HEADER_BYTES, Part
 from laconic.kernels.reference_coding import Bytes, Ints
 
+T = TypeVar("T")
 _HEAD = 8  # bytes that say the number of elements and the length of the index stream
 
 
@@ -49,6 +52,11 @@ class Coded(AbstractOneShot):
     checked: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        if isinstance(self.base, AbstractIntegerSum) and isinstance(self.coding, AbstractSymbolCoding):
+            raise PlanError(
+                f"{self}: messages of {self.base} are summed on the way, and no sum can be taken of what is coded. Use "
+                f"for example qsgd(bits=2) | {self.coding}, where every rank has a scale of its own."
+            )
         before = self._before
         if before is None or before.then(self.coding) is before:
             raise PlanError(
@@ -114,7 +122,7 @@ class Coded(AbstractOneShot):
         selector, coding = self.recipe.selector, self.recipe.indices
         if selector is None or not selector.travels:
             return 0
-        return 4 * count if coding is None else -(-coding.most_bits(count, numel) // 8)
+        return indices.part(numel, count).nbytes if coding is None else -(-coding.most_bits(count, numel) // 8)
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
         return (Part(torch.uint8, aux),)
@@ -147,13 +155,13 @@ class Coded(AbstractOneShot):
         _, codec, _, coding = self.recipe
         count = x.numel() if at is None else at.numel()
         if coding is not None and isinstance(codec, AbstractSymbols):
-            symbols = codec.to_symbols(parts[-1], count)
+            fixed, packed = _apart(parts, codec.coded_part)
+            symbols = codec.to_symbols(packed, codec.code_count(count))
             stream = _tensor(coding.encode_symbols(_array(symbols), codec.symbol_count), x.device)
-            if stream.numel() < parts[-1].nbytes:
-                parts = (*parts[:-1], stream)
-        indices = self._write_indices(at, x)
-        head = torch.tensor([count, indices.numel()], dtype=torch.int32, device=x.device)
-        body = torch.cat([part.contiguous().view(-1).view(torch.uint8) for part in (head, *parts, indices)])
+            parts = (*fixed, stream if stream.numel() < packed.nbytes else packed)
+        where = self._write_indices(at, x)
+        head = torch.tensor([count, where.numel()], dtype=torch.int32, device=x.device)
+        body = torch.cat([part.contiguous().view(-1).view(torch.uint8) for part in (head, *parts, where)])
         return body.numel(), (body,)
 
     def _damping(self, numel: int) -> float:
@@ -164,7 +172,7 @@ class Coded(AbstractOneShot):
         if at is None or selector is None or not selector.travels:
             return torch.empty(0, dtype=torch.uint8, device=x.device)
         if coding is None:
-            return at.to(torch.int32).view(torch.uint8)
+            return indices.write(at, x.numel())
         return _tensor(coding.write(at.to(torch.int64).cpu().numpy(), x.numel()), x.device)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
@@ -197,18 +205,21 @@ class Coded(AbstractOneShot):
 
     def _read_values(self, body: Tensor, count: int, draw: Draw) -> Tensor:
         codec, coding = self.recipe.codec, self.recipe.symbols
-        layout, parts, at = codec.layout(count, 0), [], 0
-        for part in layout[:-1]:
+        which = codec.coded_part if coding is not None and isinstance(codec, AbstractSymbols) else -1
+        fixed, last = _apart(codec.layout(count, 0), which)
+        parts, at = [], 0
+        for part in fixed:
             parts.append(_cut(body, at, part))
             at += part.nbytes
-        last, left = layout[-1], body.numel() - at
+        left = body.numel() - at
         if coding is not None and isinstance(codec, AbstractSymbols) and 0 <= left < last.nbytes:
-            symbols = coding.decode_symbols(_array(body[at:]), count, codec.symbol_count)
-            parts.append(codec.from_symbols(_tensor(symbols, body.device)))
+            symbols = coding.decode_symbols(_array(body[at:]), codec.code_count(count), codec.symbol_count)
+            codes = codec.from_symbols(_tensor(symbols, body.device))
         elif left == last.nbytes:
-            parts.append(_cut(body, at, last))
+            codes = _cut(body, at, last)
         else:
             raise PayloadError(f"A coded message has {left} bytes for {count} values, not {last.nbytes}.")
+        parts.insert(which % (len(parts) + 1), codes)
         return codec.decode(tuple(parts), count, 0, draw)
 
     def _read_indices(self, stream: Tensor, count: int, total: Tensor, draw: Draw) -> Tensor | None:
@@ -220,10 +231,16 @@ class Coded(AbstractOneShot):
         elif coding is not None:
             at = _tensor(coding.read(_array(stream), count, total.numel()), total.device)
         else:
-            at = check_indices(stream.clone().view(torch.int32), total.numel())
+            at = indices.read(stream, count, total.numel()).to(torch.int64)
         if at.numel() != count:
             raise PayloadError(f"A coded message brings {count} values for {at.numel()} indices.")
         return at
+
+
+def _apart(parts: tuple[T, ...], which: int) -> tuple[tuple[T, ...], T]:
+    """All but one, and that one: it stands last in a body, where its length need not be said."""
+    at = which % len(parts)
+    return parts[:at] + parts[at + 1 :], parts[at]
 
 
 def _cut(body: Tensor, at: int, part: Part) -> Tensor:

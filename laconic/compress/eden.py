@@ -27,6 +27,7 @@ from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits, clip
 from laconic.compress.blocked import AbstractBlocked, check_bits, codes
 from laconic.compress.rotation import check_power_of_two, rotate, rotate_back
+from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
@@ -106,7 +107,7 @@ def _stream(seed: Tensor) -> Stream:
 
 
 @dataclass(frozen=True)
-class Eden(AbstractEden):
+class Eden(AbstractEden, AbstractSymbols):
     """The best 1 to 4 bits for normal numbers, after a random rotation."""
 
     bits: int = 2
@@ -118,3 +119,18 @@ class Eden(AbstractEden):
 
     def __post_init__(self) -> None:
         self.check()
+
+    @property
+    def alphabet(self) -> int:
+        return 1 << self.bits
+
+    @property
+    def zero(self) -> int:
+        return (self.alphabet - 1) // 2
+
+    @property
+    def code_bits(self) -> int:
+        return self.bits
+
+    def code_count(self, numel: int) -> int:
+        return quant.padded(numel, self.block)

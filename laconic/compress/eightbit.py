@@ -25,6 +25,7 @@ from torch import Tensor
 from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.blocked import AbstractBlocked, codes
+from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
@@ -32,7 +33,7 @@ from laconic.kernels import reference_quant as quant
 
 
 @dataclass(frozen=True)
-class EightBit(AbstractBlocked):
+class EightBit(AbstractBlocked, AbstractSymbols):
     """The nearest of 256 codes, finest near zero, and one scale a block."""
 
     kind: str = "dynamic"
@@ -45,6 +46,18 @@ class EightBit(AbstractBlocked):
         if self.kind not in _TABLES:
             raise PlanError(f"eightbit(kind={self.kind!r}): the codes are dynamic, linear or float.")
         self.check_block()
+
+    @property
+    def alphabet(self) -> int:
+        return table(self.kind).numel()
+
+    @property
+    def zero(self) -> int:
+        return 127  # of every kind: as many codes lie below
+
+    @property
+    def code_bits(self) -> int:
+        return 8
 
     def traits(self, spec: BucketSpec) -> Traits:
         delta = 1 / (1 + (self.size(spec) - 1) * farthest(self.kind) ** 2)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from laconic import kernels as kernel
@@ -23,7 +24,7 @@ from laconic.compress.blocked import check_bits
 from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.kernels import reference_quant as quant
+from laconic.core.rng import Stream
 
 
 @dataclass(frozen=True)
@@ -53,4 +54,12 @@ class GlobalQSGD(AbstractIntegerSum):
         return (self.block,) * full + ((rest,) if rest else ())
 
     def prepared(self, x: Tensor, spec: BucketSpec) -> tuple[Tensor, Tensor]:
-        return x, quant.largest_of(kernel.blocks(x, self.block))
+        return x, kernel.scales(x, self.block, "max")
+
+    def rounded(self, ready: Tensor, scale: Tensor, spec: BucketSpec, stream: Stream) -> Tensor:
+        packed = torch.empty(kernel.packed_bytes(spec.numel, self.bits), dtype=torch.uint8, device=ready.device)
+        kernel.quantize_to(ready, scale, packed, stream, self.bits, self.block)
+        return kernel.unpack(packed, self.bits, spec.numel)
+
+    def times(self, values: Tensor, scale: Tensor, spec: BucketSpec) -> Tensor:
+        return (kernel.blocks(values, self.block) * scale.unsqueeze(1)).view(-1)[: spec.numel]

@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 
 from laconic import kernels as kernel
+from laconic.compress import indices
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to, kept
-from laconic.compress.sparse import check_ascending, check_ratio
+from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Swap, Turn
 from laconic.core.payload import HEADER_BYTES, Label, Part, method_tag, pack, unpack
@@ -50,7 +51,8 @@ class GTopK(AbstractCompressor):
         return Traits(unbiased=False, omega=None, delta=0.0, linear=False, rounds=2, grain=Grain.BUCKET)
 
     def payload_bits(self, spec: BucketSpec) -> int:
-        return 64 * kept(self.ratio, spec.numel)
+        k = kept(self.ratio, spec.numel)
+        return 32 * k + 8 * indices.part(spec.numel, k).nbytes
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         x32, post = as_float32(x), _Post(self, spec, turn)
@@ -116,12 +118,13 @@ class _Post:
         self.k, self.numel = kept(gtopk.ratio, spec.numel), spec.numel
         self.label = Label(method_tag(str(gtopk)), spec.id + 4096 * spec.part, turn.step, spec.numel)
         self.checksum = turn.seat.checksum
-        self.length = HEADER_BYTES + 8 * self.k
+        self.layout = (Part(torch.float32, self.k), indices.part(self.numel, self.k))
+        self.length = HEADER_BYTES + sum(part.nbytes for part in self.layout)
 
     def write(self, sparse: Sparse) -> Tensor:
-        return pack(self.label, self.k, (sparse[0].to(torch.int32), sparse[1]), checksum=self.checksum)
+        at, values = sparse
+        return pack(self.label, self.k, (values, indices.write(at, self.numel)), checksum=self.checksum)
 
     def read(self, message: Tensor) -> Sparse:
-        layout = (Part(torch.int32, self.k), Part(torch.float32, self.k))
-        _, (at, values) = unpack(message, self.label, lambda *_: layout)
-        return check_ascending(at, self.numel), values
+        _, (values, stream) = unpack(message, self.label, lambda *_: self.layout)
+        return indices.read(stream, self.k, self.numel).to(torch.int64), values

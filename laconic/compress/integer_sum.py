@@ -16,10 +16,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import AbstractCompressor, as_float32, back_to
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged, Max, Sum, Turn
-from laconic.kernels import reference_quant as quant
+from laconic.core.rng import Stream
 
 
 class AbstractIntegerSum(AbstractCompressor, ABC):
@@ -49,28 +50,37 @@ class AbstractIntegerSum(AbstractCompressor, ABC):
         """Scales and words that are joined on the way."""
         return 4 * len(self.groups(spec)) + lane_bytes(spec.numel, 2 * self.steps, world)
 
+    @abstractmethod
+    def rounded(self, ready: Tensor, scale: Tensor, spec: BucketSpec, stream: Stream) -> Tensor:
+        """Codes k + s, uint8, by everyone's scales."""
+
+    @abstractmethod
+    def times(self, values: Tensor, scale: Tensor, spec: BucketSpec) -> Tensor:
+        """Each value times the scale of its group."""
+
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         ready, own_scale = self.prepared(as_float32(x), spec)
         scale = await Max(own_scale.clone())
-        sizes = torch.tensor(self.groups(spec), device=x.device, dtype=torch.int64)
-        each = scale.repeat_interleave(sizes, output_size=spec.numel)
         s = self.steps
-        a = ready / quant.divisor(each) * s
-        k = quant.by_chance(a, turn.own(spec).uniform(spec.numel, x.device)).clamp_(-s, s).to(torch.int64)
-        total = await total_of(k + s, 2 * s, turn) - s * turn.world
-        mean = total.to(torch.float32) / (s * turn.world) * each
-        return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, k.to(torch.float32) / s * each), state)
+        codes = self.rounded(ready, scale, spec, turn.own(spec))
+        total = await total_of(codes, 2 * s, turn)
+        mean = self.times((total - s * turn.world).to(torch.float32).div_(s * turn.world), scale, spec)
+
+        def sent() -> Tensor:
+            return back_to(x.dtype, self.times((codes.to(torch.float32) - s).div_(s), scale, spec))
+
+        return Exchanged(back_to(x.dtype, mean), sent, state)
 
 
 async def total_of(codes: Tensor, high: int, turn: Turn) -> Tensor:
-    """The sum over all ranks of codes in 0 .. high, int64.
+    """The sum over all ranks of codes in 0 .. high, int32.
 
     The top lane is shifted by about half of `high`, so that no partial sum of words leaves the signed range.
     """
     most = high * turn.world
-    words = await Sum(quant.join_lanes(codes, most, (high + 1 - turn.rank % 2) // 2))
-    return quant.split_lanes(words, most, (most + 1) // 2, codes.numel())
+    words = await Sum(kernel.join_lanes(codes.to(torch.uint8), most, (high + 1 - turn.rank % 2) // 2))
+    return kernel.split_lanes(words, most, (most + 1) // 2, codes.numel())
 
 
 def lane_bytes(numel: int, high: int, world: int) -> int:
-    return 8 * -(-numel // quant.lanes_of(high * world))
+    return 8 * -(-numel // kernel.lanes_of(high * world))

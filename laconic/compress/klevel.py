@@ -3,7 +3,7 @@
     code_i in {floor, ceil} of (k - 1)(x_i - lo)/(hi - lo), unbiased;    E|C(x) - x|^2 <= B / (2 (k-1)^2) |x|^2
 
 Suresh, Yu, Kumar, McMahan, ICML 2017, arXiv:1611.00429 (pi_sk). Differs: ends of blocks, not of the whole vector;
-their variable-length pi_svk is this followed by an entropy coder. With a random rotation first it is `rotated`.
+their variable-length pi_svk is `klevel(k) | huffman`. With a random rotation first it is `rotated`.
 """
 
 from __future__ import annotations

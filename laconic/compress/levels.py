@@ -30,13 +30,14 @@ from torch import Tensor
 from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Traits
 from laconic.compress.blocked import AbstractBlocked, codes
+from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
 from laconic.kernels import reference_quant as quant
 
 
-class AbstractLevels(AbstractBlocked, ABC):
+class AbstractLevels(AbstractBlocked, AbstractSymbols, ABC):
     """Concrete classes have the fields `block` and `norm`, and a table of magnitudes."""
 
     norm: str
@@ -52,6 +53,18 @@ class AbstractLevels(AbstractBlocked, ABC):
     @property
     def width(self) -> int:
         return quant.bits_for(len(signed(self.magnitudes)))
+
+    @property
+    def alphabet(self) -> int:
+        return len(signed(self.magnitudes))
+
+    @property
+    def zero(self) -> int:
+        return (self.alphabet - 1) // 2
+
+    @property
+    def code_bits(self) -> int:
+        return self.width
 
     def traits(self, spec: BucketSpec) -> Traits:
         omega = variance(self.magnitudes, self.size(spec), self.norm)

@@ -8,7 +8,8 @@ Horvath et al., MSML 2022, arXiv:1905.10988; the upper power is a ceiling (surve
 feedback (001.8). Reads the bits of a float32: a random number of 16 bits is added to its mantissa, and the exponent
 is what stands above (without bias but for 2^-17 of a step; `kernels/plain/natural.py`). Below 2^-126 the neighbours
 are 0 and 2^-126 (still unbiased, omega does not hold); at 2^127 and above there is no upper neighbour and the lower
-one is taken. A double is rounded to float32 first.
+one is taken. A double is rounded to float32 first. Most exponents
+are near each other: `natural | huffman` takes about 3.6 bits an element on normally distributed ones.
 """
 
 from __future__ import annotations
@@ -23,16 +24,31 @@ from laconic import kernels as kernel
 from laconic.compress.base import Draw, Traits
 from laconic.compress.blocked import codes
 from laconic.compress.one_shot import AbstractOneShot
+from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part, blank
 
 
 @dataclass(frozen=True)
-class Natural(AbstractOneShot):
+class Natural(AbstractOneShot, AbstractSymbols):
     """Sign and exponent of every element, 9 bits; powers of two drawn without bias."""
 
     name: ClassVar[str] = "natural"
     paper: ClassVar[str] = "horvath2022natural"
+
+    coded_part: ClassVar[int] = 0  # the exponents; signs are as good as random
+
+    @property
+    def alphabet(self) -> int:
+        return 255
+
+    @property
+    def zero(self) -> int:
+        return 127
+
+    @property
+    def code_bits(self) -> int:
+        return 8
 
     def traits(self, spec: BucketSpec) -> Traits:
         return Traits(unbiased=True, omega=1 / 8, delta=None, linear=False)

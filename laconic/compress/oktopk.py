@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from laconic import kernels as kernel
+from laconic.compress import indices
 from laconic.compress.base import AbstractCompressor, Grain, Size, Traits, as_float32, back_to, kept
 from laconic.compress.sparse import check_ascending, check_ratio
 from laconic.core.bucket import BucketSpec
@@ -207,14 +208,18 @@ class _Post:
         self.checksum = turn.seat.checksum
 
     def bytes_of(self, count: int) -> int:
-        return HEADER_BYTES + 8 * count
+        return HEADER_BYTES + sum(part.nbytes for part in self._layout(count))
+
+    def _layout(self, count: int) -> tuple[Part, ...]:
+        return Part(torch.float32, count), indices.part(self.numel, count)
 
     def write(self, sparse: Sparse) -> Tensor:
-        parts = (sparse.at.to(torch.int32), sparse.values)
+        parts = (sparse.values, indices.write(sparse.at, self.numel))
         return pack(self.label, sparse.at.numel(), parts, checksum=self.checksum)
 
     def read(self, message: Tensor, start: int, stop: int) -> Sparse:
-        _, (at, values) = unpack(message, self.label, lambda _, k: (Part(torch.int32, k), Part(torch.float32, k)))
+        k, (values, stream) = unpack(message, self.label, lambda _, k: self._layout(k))
+        at = indices.read(stream, k, self.numel).to(torch.int64)
         return Sparse(check_ascending(at - start, stop - start) + start, values)
 
     def join(self, messages: list[Tensor]) -> Sparse:

@@ -33,7 +33,7 @@ class Exact(AbstractCodec):
 class Recipe(NamedTuple):
     selector: AbstractSelector | None  # None: all elements are said
     codec: AbstractCodec
-    indices: AbstractIndexCoding | None = None  # None: 32 bits each, or none travel
+    indices: AbstractIndexCoding | None = None  # None: as `indices.py` has them, or none travel
     symbols: AbstractSymbolCoding | None = None  # None: as the codec packs them
 
     def then(self, coding: AbstractCoding) -> Recipe:

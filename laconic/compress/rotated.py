@@ -50,6 +50,9 @@ class Rotated(AbstractUniform):
         omega = (2 * math.log(min(self.block, quant.padded(max(1, spec.numel), self.block))) + 2) / self.top**2
         return Traits(unbiased=True, omega=omega, delta=None, linear=False, grain=Grain.BLOCK)
 
+    def code_count(self, numel: int) -> int:
+        return quant.padded(numel, self.block)
+
     def round(self, a: Tensor, draw: Draw) -> Tensor:
         return quant.by_chance(a, draw.own.uniform(a.numel(), a.device).view_as(a))
 

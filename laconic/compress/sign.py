@@ -26,7 +26,7 @@ from laconic.core.payload import Part, blank
 class Sign(AbstractOneShot):
     """One bit an element and one scale a block."""
 
-    block: int = 1024
+    block: int = 2048
 
     name: ClassVar[str] = "sign"
     paper: ClassVar[str] = "karimireddy2019error"

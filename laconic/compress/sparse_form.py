@@ -1,12 +1,11 @@
-"""How k of m slots are written: the shortest of three forms, which follows from m and k alone.
+"""How k of m slots are written: the shorter of two forms, which follows from m and k alone.
 
-    list     k indices of 32 bits                4k        bytes
-    bitmap   one bit a slot                      ceil(m/8)
-    dense    every slot, the unsaid ones zero    4w(m - k) more values
+    list     the indices of those that are said, up to a bit a slot (`indices.py`)
+    dense    every slot, the unsaid ones zero    4w(m - k) more bytes of values
 
 and the values of the slots that are said, w of 32 bits each. A slot is an element (w = 1) or a block of w elements.
-Lists win below a density of 1/32, dense where nearly all is said: SparCML's switch from sparse to dense, at the very
-number of slots where the bytes are equal (Renggli et al., SC 2019, arXiv:1802.08021).
+Dense wins where nearly all is said: SparCML's switch from sparse to dense, at the very number of slots where the bytes
+are equal (Renggli et al., SC 2019, arXiv:1802.08021).
 """
 
 from __future__ import annotations
@@ -16,15 +15,13 @@ from enum import Enum
 import torch
 from torch import Tensor
 
-from laconic import kernels as kernel
-from laconic.compress.sparse import check_indices
+from laconic.compress import indices
 from laconic.core.errors import PayloadError
 from laconic.core.payload import Part
 
 
 class Form(Enum):
     LIST = "list"
-    BITMAP = "bitmap"
     DENSE = "dense"
 
 
@@ -42,9 +39,7 @@ def layout(slots: int, k: int, width: int = 1) -> tuple[Part, ...]:
 def _parts(which: Form, slots: int, k: int, width: int) -> tuple[Part, ...]:
     match which:
         case Form.LIST:
-            return Part(torch.int32, k), Part(torch.float32, k * width)
-        case Form.BITMAP:
-            return Part(torch.float32, k * width), Part(torch.uint8, kernel.packed_bytes(slots, 1))
+            return Part(torch.float32, k * width), indices.part(slots, k)
         case Form.DENSE:
             return (Part(torch.float32, slots * width),)
 
@@ -59,10 +54,7 @@ def write(at: Tensor, values: Tensor, slots: int) -> tuple[Tensor, ...]:
     width = values.shape[1] if values.dim() > 1 else 1
     match form(slots, k, width):
         case Form.LIST:
-            return at.to(torch.int32), values.reshape(-1)
-        case Form.BITMAP:
-            said = torch.zeros(slots, dtype=torch.uint8, device=at.device).index_fill_(0, at, 1)
-            return values.reshape(-1), kernel.pack(said, 1)
+            return values.reshape(-1), indices.write(at, slots)
         case Form.DENSE:
             rows = values.reshape(k, width)
             return (rows.new_zeros(slots, width).index_copy_(0, at, rows).view(-1),)
@@ -72,11 +64,7 @@ def read(parts: tuple[Tensor, ...], slots: int, k: int, width: int = 1) -> tuple
     """(indices, rows); the indices of a damaged message do not reach outside."""
     match form(slots, k, width):
         case Form.LIST:
-            at, values = check_indices(parts[0], slots), parts[1]
-        case Form.BITMAP:
-            values, at = parts[0], kernel.unpack(parts[1], 1, slots).nonzero().view(-1)
+            values, at = parts[0], indices.read(parts[1], k, slots).to(torch.int64)
         case Form.DENSE:
             (values,), at = parts, torch.arange(slots, device=parts[0].device)
-    if at.numel() * width != values.numel():
-        raise PayloadError(f"A message marks {at.numel()} elements or blocks and brings {values.numel()} values.")
     return at, values.view(-1, width)

@@ -23,10 +23,10 @@ from laconic.kernels.reference_sparse import mean_of
 
 
 class AbstractStaged(ABC):
-    """A compressor that could be written as `selector | codec`."""
+    """A compressor that could be written as `selector | codec`, or as a codec of another size."""
 
     @abstractmethod
-    def stages(self) -> tuple[AbstractSelector, AbstractCodec]: ...
+    def stages(self) -> tuple[AbstractSelector | None, AbstractCodec]: ...
 
 
 class AbstractChooser(AbstractStaged, ABC):

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Draw, Grain, Size, Traits, back_to, wide
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.routed import seat_on, turn_on
@@ -66,15 +67,15 @@ class Strom(AbstractOneShot):
         return sum(8 * part.nbytes for part in self.layout(spec.numel, _DENSE))
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
-        said = Part(torch.uint8, quant.trit_bytes(numel)) if aux == _DENSE else Part(torch.int32, aux)
+        said = Part(torch.uint8, kernel.trit_bytes(numel)) if aux == _DENSE else Part(torch.int32, aux)
         return Part(torch.float32, 1), said
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
         tau = self._threshold(x)
         trits = (x > tau).to(torch.uint8) + 1 - (x < -tau).to(torch.uint8)
         at = (trits != 1).nonzero().view(-1)
-        if 4 * at.numel() > quant.trit_bytes(x.numel()):
-            return _DENSE, (tau, quant.pack_trits(trits))
+        if 4 * at.numel() > kernel.trit_bytes(x.numel()):
+            return _DENSE, (tau, kernel.pack_trits(trits))
         negative = (trits[at] == 0).to(torch.int64)
         return at.numel(), (tau, (at - (negative << 31)).to(torch.int32))
 
@@ -92,8 +93,7 @@ class Strom(AbstractOneShot):
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         tau, said = parts
         if aux == _DENSE:
-            trits = quant.unpack_trits(said.clamp(max=242), total.numel()).to(torch.float32)
-            total.add_((trits - 1) * tau, alpha=weight)
+            kernel.ternary_add(total, tau, said, max(1, total.numel()), weight)
             return
         signs = torch.where(said < 0, -tau, tau)
         total.index_add_(0, check_indices(said & _INDEX, total.numel()), signs, alpha=weight)

@@ -1,12 +1,14 @@
 """Quantizers whose codes are small whole numbers: what a lossless coding may write shorter.
 
-The last part of such a message holds the codes, packed; a code is a level, `zero` the one that means 0. A coding gets
-symbols instead, the likely ones first: 0 for zero, then 1, 2, 3, ... for the codes zero + 1, zero - 1, zero + 2, ...
+One part of such a message, the last one unless it says otherwise, holds the codes, packed; a code is a level, `zero`
+the one that means 0, or the likeliest where none does. A coding gets symbols instead, the likely ones first: 0 for
+zero, then 1, 2, 3, ... for the codes zero + 1, zero - 1, zero + 2, ...
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -17,6 +19,12 @@ from laconic.core.errors import PayloadError
 
 class AbstractSymbols(ABC):
     """Concrete classes say `alphabet`, `zero` and `code_bits`; or pack in their own way."""
+
+    coded_part: ClassVar[int] = -1  # which part of a message holds the codes
+
+    def code_count(self, numel: int) -> int:
+        """How many codes there are for so many elements."""
+        return numel
 
     @property
     @abstractmethod

@@ -19,11 +19,12 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.compress.base import Grain, Traits
 from laconic.compress.integer_sum import AbstractIntegerSum
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.kernels import reference_quant as quant
+from laconic.core.rng import Stream
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,25 @@ class TernGrad(AbstractIntegerSum):
     def prepared(self, x: Tensor, spec: BucketSpec) -> tuple[Tensor, Tensor]:
         if not spec.sizes:
             return x, x
-        clipped = [self._clipped(t.reshape(1, -1)) for t in spec.views(x)]
-        scale = torch.cat([quant.largest_of(t) if t.numel() else x.new_zeros(1) for t in clipped])
-        return torch.cat([t.view(-1) for t in clipped]), scale
+        clipped = [self._clipped(t.reshape(-1)) for t in spec.views(x)]
+        largest = [kernel.scales(t, t.numel(), "max") if t.numel() else x.new_zeros(1) for t in clipped]
+        return torch.cat(clipped), torch.cat(largest)
 
-    def _clipped(self, row: Tensor) -> Tensor:
-        if not self.clip or not row.numel():
-            return row
-        edge = quant.l2_of(row) / math.sqrt(row.numel()) * self.clip
-        return row.clamp(-edge, edge)
+    def _clipped(self, x: Tensor) -> Tensor:
+        if not self.clip or not x.numel():
+            return x
+        edge = kernel.scales(x, x.numel(), "l2") / math.sqrt(x.numel()) * self.clip
+        return x.clamp(-edge, edge)
+
+    def rounded(self, ready: Tensor, scale: Tensor, spec: BucketSpec, stream: Stream) -> Tensor:
+        codes = [ready[:0].to(torch.uint8)]
+        for i, (t, m) in enumerate(zip(map(torch.flatten, spec.views(ready)), scale, strict=True)):
+            packed = torch.empty(kernel.packed_bytes(t.numel(), 2), dtype=torch.uint8, device=t.device)
+            kernel.quantize_to(t, m.view(1)[: t.numel()], packed, stream.child(i), 2, max(1, t.numel()))
+            codes.append(kernel.unpack(packed, 2, t.numel()))
+        return torch.cat(codes)
+
+    def times(self, values: Tensor, scale: Tensor, spec: BucketSpec) -> Tensor:
+        for t, m in zip(spec.views(values), scale, strict=True):
+            t.mul_(m)
+        return values

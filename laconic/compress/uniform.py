@@ -17,12 +17,13 @@ from torch import Tensor
 from laconic import kernels as kernel
 from laconic.compress.base import Draw
 from laconic.compress.blocked import AbstractBlocked, codes
+from laconic.compress.symbols import AbstractSymbols
 from laconic.core.bucket import BucketSpec
 from laconic.core.payload import Part
 from laconic.kernels import reference_quant as quant
 
 
-class AbstractUniform(AbstractBlocked, ABC):
+class AbstractUniform(AbstractBlocked, AbstractSymbols, ABC):
     @property
     @abstractmethod
     def top(self) -> int:
@@ -34,6 +35,19 @@ class AbstractUniform(AbstractBlocked, ABC):
     @property
     def width(self) -> int:
         return quant.bits_for(self.top + 1)
+
+    @property
+    def alphabet(self) -> int:
+        return self.top + 1
+
+    @property
+    def zero(self) -> int:
+        """The middle: gradients crowd between the ends."""
+        return self.top // 2
+
+    @property
+    def code_bits(self) -> int:
+        return self.width
 
     def error(self, spec: BucketSpec) -> float:
         """The largest E|C(x) - x|^2 / |x|^2."""

@@ -18,7 +18,6 @@ from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.payload import Part
-from laconic.kernels import reference_quant as quant
 
 
 class AbstractVote(AbstractOneShot, ABC):
@@ -38,17 +37,21 @@ class AbstractVote(AbstractOneShot, ABC):
         return torch.where(x >= 0, 1.0, -1.0).to(x.dtype) if self.zero == "plus" else x.sign()
 
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]:
-        return (codes(numel, 1) if self.zero == "plus" else Part(torch.uint8, quant.trit_bytes(numel)),)
+        return (codes(numel, 1) if self.zero == "plus" else Part(torch.uint8, kernel.trit_bytes(numel)),)
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
         if self.zero == "plus":
             return 0, (kernel.pack((x >= 0).to(torch.uint8), 1),)
-        return 0, (quant.pack_trits((x.sign() + 1).to(torch.uint8)),)
+        packed = torch.empty(kernel.trit_bytes(x.numel()), dtype=torch.uint8, device=x.device)
+        kernel.nearest_trits(x, x.new_zeros(1), packed, max(1, x.numel()))
+        return 0, (packed,)
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:
         if self.zero == "plus":
             return kernel.unpack(parts[0], 1, numel).to(torch.float32) * 2 - 1
-        return quant.unpack_trits(parts[0].clamp(max=242), numel).to(torch.float32) - 1
+        out = torch.empty(numel, device=parts[0].device)
+        kernel.ternary_unpack(out, out.new_ones(1), parts[0], max(1, numel), 1.0)
+        return out
 
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         """Counts: a tie is exactly zero, whatever the order."""

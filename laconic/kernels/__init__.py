@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from laconic.kernels import reference
 from laconic.kernels.choose import dispatched
-from laconic.kernels.reference import blocks, packed_bytes, trit_bytes
+from laconic.kernels.reference import blocks, lanes_of, pack_trits, packed_bytes, rising_bytes, trit_bytes, unpack_trits
 
 above = dispatched(reference.above)
 abs_sums = dispatched(reference.abs_sums)
@@ -20,10 +20,12 @@ copy_finite = dispatched(reference.copy_finite)
 dequantize = dispatched(reference.dequantize)
 dequantize_add = dispatched(reference.dequantize_add)
 half_add = dispatched(reference.half_add)
+join_lanes = dispatched(reference.join_lanes)
 largest = dispatched(reference.largest)
 natural_add = dispatched(reference.natural_add)
 natural_pack = dispatched(reference.natural_pack)
 natural_unpack = dispatched(reference.natural_unpack)
+nearest_trits = dispatched(reference.nearest_trits)
 orthonormal = dispatched(reference.orthonormal)
 pack = dispatched(reference.pack)
 quantize = dispatched(reference.quantize)
@@ -31,14 +33,19 @@ quantize_keep = dispatched(reference.quantize_keep)
 quantize_to = dispatched(reference.quantize_to)
 rebuilt = dispatched(reference.rebuilt)
 rebuilt_keep = dispatched(reference.rebuilt_keep)
+restore_zero_runs = dispatched(reference.restore_zero_runs)
+rising_pack = dispatched(reference.rising_pack)
+rising_unpack = dispatched(reference.rising_unpack)
 scales = dispatched(reference.scales)
 scatter_add = dispatched(reference.scatter_add)
 select = dispatched(reference.select)
 select_keep = dispatched(reference.select_keep)
+shorten_zero_runs = dispatched(reference.shorten_zero_runs)
 sign_add = dispatched(reference.sign_add)
 sign_keep = dispatched(reference.sign_keep)
 sign_pack = dispatched(reference.sign_pack)
 sign_unpack = dispatched(reference.sign_unpack)
+split_lanes = dispatched(reference.split_lanes)
 square_sums = dispatched(reference.square_sums)
 subset = dispatched(reference.subset)
 ternary = dispatched(reference.ternary)
@@ -59,26 +66,36 @@ __all__ = [
     "dequantize",
     "dequantize_add",
     "half_add",
+    "join_lanes",
+    "lanes_of",
     "largest",
     "natural_add",
     "natural_pack",
     "natural_unpack",
+    "nearest_trits",
     "orthonormal",
     "pack",
+    "pack_trits",
     "packed_bytes",
     "quantize",
     "quantize_keep",
     "quantize_to",
     "rebuilt",
     "rebuilt_keep",
+    "restore_zero_runs",
+    "rising_bytes",
+    "rising_pack",
+    "rising_unpack",
     "scales",
     "scatter_add",
     "select",
     "select_keep",
+    "shorten_zero_runs",
     "sign_add",
     "sign_keep",
     "sign_pack",
     "sign_unpack",
+    "split_lanes",
     "square_sums",
     "subset",
     "ternary",
@@ -87,5 +104,6 @@ __all__ = [
     "to_half",
     "trit_bytes",
     "unpack",
+    "unpack_trits",
     "within",
 ]

@@ -24,18 +24,23 @@ from laconic.kernels.plain.quantize import (
     scales,
     steps,
 )
+from laconic.kernels.plain.rising import rising_bytes, rising_pack, rising_unpack
 from laconic.kernels.plain.select import above, largest, scatter_add, select, select_keep, within
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.subset import subset
 from laconic.kernels.plain.sums import abs_sums, ordered_sums, square_sums
 from laconic.kernels.plain.trits import (
+    nearest_trits,
     pack_trits,
+    restore_zero_runs,
+    shorten_zero_runs,
     ternary,
     ternary_add,
     ternary_unpack,
     trit_bytes,
     unpack_trits,
 )
+from laconic.kernels.plain.words import join_lanes, lanes_of, split_lanes
 
 __all__ = [
     "above",
@@ -48,6 +53,8 @@ __all__ = [
     "dequantize",
     "dequantize_add",
     "half_add",
+    "join_lanes",
+    "lanes_of",
     "largest",
     "levels",
     "levels_with",
@@ -55,6 +62,7 @@ __all__ = [
     "natural_add",
     "natural_pack",
     "natural_unpack",
+    "nearest_trits",
     "ordered_sums",
     "orthonormal",
     "pack",
@@ -65,14 +73,20 @@ __all__ = [
     "quantize_to",
     "rebuilt",
     "rebuilt_keep",
+    "restore_zero_runs",
+    "rising_bytes",
+    "rising_pack",
+    "rising_unpack",
     "scales",
     "scatter_add",
     "select",
     "select_keep",
+    "shorten_zero_runs",
     "sign_add",
     "sign_keep",
     "sign_pack",
     "sign_unpack",
+    "split_lanes",
     "square_sums",
     "steps",
     "subset",

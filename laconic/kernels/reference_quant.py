@@ -11,8 +11,6 @@ import math
 import torch
 from torch import Tensor
 
-from laconic.kernels import reference
-
 _FEW = 40  # edges that are compared one by one faster than by bisection
 
 
@@ -98,45 +96,6 @@ def nearest_by_cell(values: Tensor, first: Tensor, middles: Tensor) -> Tensor:
     return code + (values > middles.index_select(0, code.to(torch.int32)))
 
 
-def pack_trits(trits: Tensor) -> Tensor:
-    """Five of {0, 1, 2} to a byte ("quartic"): byte = sum of trit_j 3^(4-j), at most 242."""
-    rows = reference.blocks(trits, 5)
-    weights = [81, 27, 9, 3, 1]
-    out = torch.zeros(rows.shape[0], dtype=torch.uint8, device=trits.device)
-    for j, weight in enumerate(weights):
-        out += rows[:, j] * weight
-    return out
-
-
-def unpack_trits(packed: Tensor, n: int) -> Tensor:
-    """The inverse of `pack_trits`; bytes above 242 are no code and give trits above 2."""
-    columns = [packed // 81, *((packed // weight) % 3 for weight in (27, 9, 3, 1))]
-    return torch.stack(columns, dim=1).view(-1)[:n]
-
-
-def trit_bytes(n: int) -> int:
-    return -(-n // 5)
-
-
-def shorten_zero_runs(packed: Tensor) -> Tensor:
-    """3LC: 2 to 14 bytes 121 (five zeros each) in a row become one byte 243 .. 255."""
-    zero = packed == 121
-    index = torch.arange(packed.numel(), device=packed.device)
-    before = torch.where(zero, torch.full_like(index, -1), index).cummax(dim=0).values if packed.numel() else index
-    place = index - before - 1  # of a zero within its run
-    head = ~zero | (place % 14 == 0)
-    starts = head.nonzero().view(-1)
-    span = torch.diff(starts, append=index.new_tensor([packed.numel()]))
-    return torch.where(span > 1, 241 + span, packed[starts].to(torch.int64)).to(torch.uint8)
-
-
-def restore_zero_runs(short: Tensor) -> Tensor:
-    """The inverse of `shorten_zero_runs`."""
-    run = short > 242
-    times = torch.where(run, short.to(torch.int64) - 241, torch.ones_like(short, dtype=torch.int64))
-    return torch.where(run, torch.full_like(short, 121), short).repeat_interleave(times)
-
-
 def padded(numel: int, block: int) -> int:
     """Elements of a rotated vector: whole blocks, and a last one that is the next power of two."""
     full, rest = divmod(numel, block)
@@ -166,35 +125,6 @@ def signs(words: Tensor, n: int) -> Tensor:
     lanes = torch.arange(32, device=words.device)
     bits = (words.unsqueeze(1) >> lanes) & 1
     return 1.0 - 2.0 * bits.view(-1)[:n].to(torch.float32)
-
-
-def lane_bits(most: int) -> int:
-    """Bits of a lane whose sums go from 0 to `most`."""
-    return max(1, most.bit_length())
-
-
-def lanes_of(most: int) -> int:
-    """How many such lanes a 64-bit word has."""
-    return 64 // lane_bits(most)
-
-
-def join_lanes(codes: Tensor, most: int, shift: int) -> Tensor:
-    """Codes, several to an int64 word, the top one minus `shift`; words may be added while no lane exceeds `most`."""
-    width, lanes = lane_bits(most), lanes_of(most)
-    rows = reference.blocks(codes, lanes)
-    words = (rows[:, -1].to(torch.int64) - shift) * (1 << (width * (lanes - 1)))
-    for lane in range(lanes - 1):
-        words += rows[:, lane].to(torch.int64) << (width * lane)
-    return words
-
-
-def split_lanes(words: Tensor, most: int, shift: int, n: int) -> Tensor:
-    """The sums of n lanes, int64; `shift` is the sum of those of `join_lanes`."""
-    width, lanes = lane_bits(most), lanes_of(most)
-    mask = (1 << width) - 1
-    columns = [(words >> (width * lane)) & mask for lane in range(lanes - 1)]
-    columns.append((words >> (width * (lanes - 1))) + shift)
-    return torch.stack(columns, dim=1).view(-1)[:n]
 
 
 def bits_for(codes: int) -> int:

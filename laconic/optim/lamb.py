@@ -8,18 +8,19 @@ thousands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from laconic.core.errors import UsageError
+from laconic.optim.by_tensor import ByTensor
 
 LONGEST = 10.0  # phi clips |w| to this
 
 
-class LAMB(torch.optim.Optimizer):
+class LAMB(ByTensor):
     def __init__(
         self,
         params: Iterable[Any],
@@ -31,18 +32,6 @@ class LAMB(torch.optim.Optimizer):
         if not (lr >= 0 and all(0 <= b < 1 for b in betas) and eps > 0 and weight_decay >= 0):
             raise UsageError(f"LAMB(lr={lr:g}, betas={betas}, eps={eps:g}, weight_decay={weight_decay:g}).")
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self._move(p, p.grad, group)
-        return loss
 
     def _move(self, p: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         state, (b1, b2) = self.state[p], group["betas"]

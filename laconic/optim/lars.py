@@ -8,16 +8,17 @@ You, Gitman, Ginsburg, 2017, arXiv:1708.03888. Vectors (biases, scales of norms)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from laconic.core.errors import UsageError
+from laconic.optim.by_tensor import ByTensor
 
 
-class LARS(torch.optim.Optimizer):
+class LARS(ByTensor):
     def __init__(
         self,
         params: Iterable[Any],
@@ -31,18 +32,6 @@ class LARS(torch.optim.Optimizer):
             raise UsageError(f"LARS(lr={lr:g}, momentum={momentum:g}, weight_decay={weight_decay:g}, trust={trust:g}).")
         settings = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "trust": trust, "eps": eps}
         super().__init__(params, settings)
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self._move(p, p.grad, group)
-        return loss
 
     def _move(self, p: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         rate, change = group["lr"], grad

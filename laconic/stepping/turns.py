@@ -9,12 +9,18 @@ import torch
 from torch.nn.functional import softshrink
 
 from laconic.buckets import Bucket
+from laconic.core.errors import PlanError
 from laconic.sync import AbstractSync, Blocks
 
 
 class Turns:
     def __init__(self, sync: AbstractSync, buckets: list[Bucket]) -> None:
         self._sync, self._buckets = sync if isinstance(sync, Blocks) else None, buckets
+        if self._sync is not None and self._sync.count > len(buckets):
+            raise PlanError(
+                f"{sync} wants at least {self._sync.count} buckets, and this model has {len(buckets)}: some steps "
+                f"would move nothing. Take fewer blocks or smaller buckets, as in `{sync} / fused(64KiB)`."
+            )
         self.late: list[Bucket] = []  # under way since the last step
         self._moved: list[Bucket] = []
 

@@ -5,7 +5,7 @@
 Li, Andersen, Smola, Yu, NIPS 2014. A B-th of the traffic of BSP in every step. Block b holds buckets b, b + B, ...;
 with one block and l1 = 0 it is BSP. Parameters whose turn it is not keep still: their gradients are thrown away. With
 delay=1 a block's mean is applied one step late, and its exchange is hidden behind that step (the paper's bounded
-delay).
+delay); flush() and state_dict() drop the one that is under way.
 """
 
 from __future__ import annotations

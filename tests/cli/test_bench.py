@@ -50,7 +50,7 @@ def test_json_says_where_and_what(capsys: pytest.CaptureFixture[str]) -> None:
     assert "processor" in seen["machine"]
     sign, low_rank = seen["rows"]
     assert set(sign) == {"compressor", "elements", "bits", "encode", "decode", "gbit_s", "slower", "pays"}
-    assert sign["bits"] == pytest.approx(8 * (4 * 2 + 250) / 2000)
+    assert sign["bits"] == pytest.approx(8 * (4 * 1 + 250) / 2000)
     assert sign["decode"]["of_copy"] > 0
     assert low_rank["decode"] is None, "an all-reduce has nothing to decode by itself"
 
@@ -76,7 +76,7 @@ def test_the_break_even_is_bytes_saved_over_time_spent() -> None:
     row = alone(Sign(), 4096)
     assert row.decode is not None
     spent = 4e-9 * 4096 / row.encode.gb_s + 4e-9 * 4096 / row.decode.gb_s
-    assert row.gbit_s == pytest.approx(8e-9 * (4 * 4096 - 4 * 4 - 512) / spent)
+    assert row.gbit_s == pytest.approx(8e-9 * (4 * 4096 - 4 * 2 - 512) / spent)
 
 
 def test_slow_ones_are_marked() -> None:

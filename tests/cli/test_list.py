@@ -9,8 +9,9 @@ import pytest
 from laconic.catalogue import catalogue
 from laconic.cli import main
 from laconic.cli.list import QUESTIONS, as_table, trait_texts
+from laconic.measured_speed import paces
 
-KEYS = {"name", "folder", "summary", "paper", "traits"}
+KEYS = {"name", "folder", "summary", "paper", "traits", "speed"}
 
 
 def listed(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
@@ -58,3 +59,16 @@ def test_traits_read_as_words() -> None:
         "omega": None,
     }
     assert trait_texts(traits) == ["unbiased", "not fixed size", "delta = 0.01", "grain = tensor"]
+
+
+def test_what_is_slower_than_sending_raw_bytes_at_1_gbit_is_flagged(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = {row["usage"]: row["speed"] for row in json.loads(listed(capsys, "--json")) if row["folder"] == "compress"}
+    slow = {usage for usage, speed in rows.items() if speed and speed["slow"]}
+    assert all(rows[usage]["gbit_s"] < 1 for usage in slow)
+    assert listed(capsys).count("SLOW") == len(slow)
+    assert not {"qsgd(4)", "topk(0.01)", "sign", "powersgd(4)"} & slow
+
+
+def test_every_compressor_was_measured() -> None:
+    usages = {e.usage for e in catalogue() if e.folder == "compress" and e.name != "none"}
+    assert usages <= set(paces()), "run: laconic bench kernels --json --sizes 1e6 > laconic/kernels.json"

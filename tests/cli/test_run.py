@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -144,6 +145,7 @@ def test_processes_share_the_cores_unless_the_user_decided(script: str) -> None:
     ("argv", "words"),
     [
         (["nowhere.py"], "there is no script 'nowhere.py'"),
+        (["digits"], "is started by `-m laconic.tasks.digits`"),
         (["-n", "many", "-m", "x"], "cannot start 'many' processes"),
         (["-n", "0", "-m", "x"], "cannot start '0' processes"),
         (["--timeout", "-1", "-m", "x"], "the timeout is -1 s"),
@@ -228,3 +230,11 @@ def test_with_hosts_there_is_one_rank_a_host_and_torchruns_own_options_are_refus
 def test_a_rate_without_hosts_is_refused(script: str) -> None:
     with pytest.raises(UsageError, match="say also how many: --hosts N"):
         resolved("--rate", "100mbit", script)
+
+
+def test_the_plan_that_auto_chose_is_what_ranks_inherit(script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laconic.cli.run.os.environ", env := dict(os.environ))
+    monkeypatch.setattr("laconic.cli.run.choose", lambda *_: "bf16")
+    monkeypatch.setattr("laconic.cli.run._torchrun", lambda _: 0)
+    assert main(["run", "-n", "2", "--plan", "auto", script]) == 0
+    assert env["LACONIC_PLAN"] == "bf16"

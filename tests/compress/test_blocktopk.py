@@ -6,6 +6,7 @@ import torch
 from laconic.compress import BlockTopK
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PlanError
+from laconic.kernels import rising_bytes
 from tests.laws.world import World
 from tests.zoo import noise
 
@@ -31,7 +32,7 @@ def test_k_of_m_blocks_keep_at_least_k_of_m_of_the_norm(salt: int):
 
 
 def test_one_index_a_block():
-    assert BlockTopK(0.01, block=256).payload_bits(one_tensor(256 * 1000)) == 10 * 32 + 10 * 256 * 32
+    assert BlockTopK(0.01, block=256).payload_bits(one_tensor(256 * 1000)) == 8 * rising_bytes(1000, 10) + 10 * 256 * 32
 
 
 def test_bad_settings_are_refused():

@@ -33,7 +33,7 @@ def test_a_bucket_without_matrices_asks_nothing_about_them():
     matrix = BucketSpec(0, ("w",), ((5, 5),))
     world = World(ByShape(TopK(0.1), rest=Sign()), 2, "gather", matrix)
     world.exchange(world.inputs())
-    assert world.links[0].sent_bytes == 24 + 3 * 8
+    assert world.links[0].sent_bytes == 24 + 3 * 4 + 2
 
 
 def test_parts_and_parts_of_parts_have_random_streams_of_their_own():
@@ -47,7 +47,7 @@ def test_parts_and_parts_of_parts_have_random_streams_of_their_own():
 
 def test_bits_add_up():
     plan = ByShape(TopK(0.5), rest=Fp16())
-    assert plan.payload_bits(SPEC) == 4 * 64 + 3 * 16
+    assert plan.payload_bits(SPEC) == 4 * 32 + 8 + 3 * 16
 
 
 def test_a_promise_holds_only_if_both_keep_it():

@@ -52,4 +52,4 @@ def test_tensors_have_random_streams_of_their_own():
 
 def test_the_promise_is_that_of_the_weakest_tensor():
     assert ByTensor(TopK(0.3)).traits(SPEC).delta == 0.5  # 2 of 4 in either
-    assert ByTensor(TopK(0.3)).payload_bits(SPEC) == 4 * 64
+    assert ByTensor(TopK(0.3)).payload_bits(SPEC) == 4 * 32 + 2 * 8  # values, a byte of indices each

@@ -33,3 +33,9 @@ def test_casts_need_sixteen_bits_whatever_the_type():
     for compressor in (Fp16(), Bf16()):
         assert compressor.payload_bits(one_tensor(10, torch.float64)) == 160
     assert Identity().payload_bits(one_tensor(10, torch.float64)) == 640
+
+
+def test_bf16_of_a_half_precision_bucket_stays_within_its_range():
+    spec = one_tensor(2, torch.float16)
+    (out,) = World(Bf16(), 1, spec=spec).exchange([torch.tensor([65504.0, -65504.0], dtype=torch.float16)])
+    assert out.mean.tolist() == out.sent.tolist() == [65504.0, -65504.0]  # bf16 rounds them to 65536

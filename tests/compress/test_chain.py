@@ -8,7 +8,6 @@ from laconic.compress import DGC, QSGD, STC, Chain, Fp16, Majority, RandomK, Sig
 from laconic.core.bucket import one_tensor
 from laconic.core.errors import PayloadError, PlanError
 from laconic.core.exchange import Seat, Turn
-from laconic.core.payload import HEADER_BYTES
 from laconic.topology import AllReduce
 from tests.laws.world import World
 
@@ -32,9 +31,9 @@ def test_values_in_half_precision():
 
 
 def test_bits_are_those_of_indices_and_codes():
-    assert (TopK(0.5) | QSGD(4)).payload_bits(one_tensor(100)) == 50 * 32 + 50 * 4 + 32
+    assert (TopK(0.5) | QSGD(4)).payload_bits(one_tensor(100)) == 8 * 13 + 50 * 4 + 32  # half of all: a bitmap
     assert (RandomK(0.5) | QSGD(4)).payload_bits(one_tensor(100)) == 50 * 4 + 32  # no indices
-    assert (TopK(0.5) | Fp16()).payload_bits(one_tensor(100)) == 50 * 48
+    assert (TopK(0.5) | Fp16()).payload_bits(one_tensor(100)) == 8 * 13 + 50 * 16
 
 
 def test_a_contraction_of_a_contraction():
@@ -70,8 +69,8 @@ def test_an_index_damaged_on_the_way_is_noticed():
     chain, seat = TopK(0.5) | Fp16(), Seat(0, 1, AllReduce(route_by="gather"))
     program = chain.exchange(torch.ones(6), chain.init(SIX, seat), SIX, Turn(seat, 0))
     request = program.send(None)
-    request.message[HEADER_BYTES + 3] = 0x7F  # the high byte of the first index
-    with pytest.raises(PayloadError, match="names elements"):
+    request.message[-1] = 0x7F  # the indices, here a bitmap: more than three elements
+    with pytest.raises(PayloadError, match="does not name 3 of 6 elements"):
         program.send([request.message])
 
 

@@ -4,19 +4,30 @@ import pytest
 import torch
 from torch import Tensor
 
-from laconic.coding import Bitmap, Elias, Golomb, Huffman, Quartic, Varint, ZeroRun
+from laconic.coding import Bitmap, Elias, EliasDelta, EliasGamma, Golomb, Huffman, Quartic, Varint, ZeroRun
 from laconic.compress import (
+    NUQSGD,
     QSGD,
     SBC,
     STC,
     ByShape,
     Coded,
+    Dithering,
+    Eden,
+    EightBit,
     ErrorFeedback,
     Fp16,
+    KLevel,
+    Levels,
+    MinMax,
+    Natural,
     PowerSGD,
     Proportion,
     RandomK,
+    Rotated,
     Sign,
+    TernGrad,
+    ThreeLC,
     Threshold,
     TopK,
 )
@@ -75,6 +86,23 @@ def test_stages_share_the_work():
         (QSGD(2), ZeroRun()),
         (QSGD(8, block=64, norm="l2"), Elias()),
         (RandomK(0.3) | QSGD(3), Huffman()),
+        (KLevel(16), Huffman()),
+        (MinMax(8), Elias()),
+        (Rotated(16, block=1024), Huffman()),
+        (Dithering(4), EliasDelta()),
+        (NUQSGD(), Huffman()),
+        (Levels("0.125 0.25 0.5 1"), Huffman()),
+        (EightBit("dynamic"), Huffman()),
+        (EightBit("linear"), EliasGamma()),
+        (EightBit("float"), Huffman()),
+        (Natural(), Huffman()),
+        (Natural(), Elias()),
+        (Eden(4), Huffman()),
+        (ThreeLC(), Huffman()),
+        (ThreeLC(1.5), Quartic()),
+        (ThreeLC(), ZeroRun()),
+        (TopK(0.2) | Natural(), Elias()),
+        (TopK(0.2) | Eden(3, block=64), Huffman()),
     ],
     ids=str,
 )
@@ -125,6 +153,32 @@ def test_levels_that_a_coding_would_lengthen_are_sent_as_they_are():
 def test_one_level_costs_nearly_nothing():
     x = torch.zeros(65_536)
     assert body(QSGD(2) | ZeroRun(), x).numel() == 8 + 4 * 256 + 937
+
+
+@pytest.mark.parametrize(
+    ("plan", "plain", "most"),
+    [
+        ("natural | huffman", 9, 3.7),  # exponents of normal numbers: 2.6 bits
+        ("dithering(bits=4) | elias_delta", 4, 4.2),  # as BytePS ships it; as good as packed, so sent as it is
+        ("klevel(16) | huffman", 4, 3.6),
+        ("eightbit | huffman", 8, 7.2),
+        ("threelc | huffman", 1.6, 1.0),
+        ("threelc(sparsity=1.9) | zerorun", 1.6, 0.6),
+    ],
+)
+def test_levels_of_normal_numbers_take_fewer_bits(plan: str, plain: float, most: float):
+    """pi_svk, coded exponents and others: bits an element beyond the scales, of a long vector."""
+    coded = Plan.parse(plan).compress
+    assert isinstance(coded, Coded)
+    x = noise(1 << 16, 7)
+    bits = 8 * body(coded, x).numel() / x.numel()
+    scales = 8 * 4 * 2 / 256
+    assert bits <= min(most, plain) + scales
+
+
+def test_sums_on_the_way_cannot_be_coded():
+    with pytest.raises(PlanError, match=r"summed on the way.*qsgd\(bits=2\) \| quartic"):
+        TernGrad() | Quartic()
 
 
 def test_it_promises_what_the_inner_one_promises():
@@ -187,6 +241,9 @@ CODED = [
     Threshold(2.0) | Varint(),
     QSGD(4) | Huffman(),
     QSGD(2) | ZeroRun(),
+    Natural() | Huffman(),
+    KLevel(16) | Elias(),
+    ThreeLC() | Huffman(),
 ]
 
 

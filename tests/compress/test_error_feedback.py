@@ -71,7 +71,7 @@ def test_an_owner_remembers_what_it_could_not_say_again():
 def test_the_wire_carries_the_type_of_the_memory():
     # none inside a memory of float32 sends float32, though the bucket is fp16.
     assert ErrorFeedback(Fp16()).payload_bits(one_tensor(10, torch.float16)) == 160
-    assert ErrorFeedback(TopK(0.5)).payload_bits(one_tensor(10, torch.float16)) == 5 * 64
+    assert ErrorFeedback(TopK(0.5)).payload_bits(one_tensor(10, torch.float16)) == 5 * 32 + 16
 
 
 @pytest.mark.parametrize("inner", [Identity(), ErrorFeedback(TopK(0.1))])

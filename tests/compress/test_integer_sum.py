@@ -23,7 +23,7 @@ def _sum(codes: list[torch.Tensor], high: int) -> torch.Tensor:
 @pytest.mark.parametrize("high", [1, 2, 14, 255])
 def test_the_sum_is_exact_among_any_number_of_ranks(high: int, world: int):
     codes = [(noise(101, rank).abs() * high).round().clamp(0, high).to(torch.int64) for rank in range(world)]
-    assert torch.equal(_sum(codes, high), torch.stack(codes).sum(0))
+    assert torch.equal(_sum(codes, high).long(), torch.stack(codes).sum(0))
 
 
 @pytest.mark.parametrize("world", [2, 3, 7, 15, 16, 127])

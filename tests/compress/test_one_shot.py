@@ -102,4 +102,4 @@ def test_checksums_do_not_change_sizes_or_results():
 
 
 def test_a_bucket_of_n_elements_costs_a_header_and_its_layout():
-    assert TopK(0.5).message_bytes(10) == HEADER_BYTES + 5 * 8
+    assert TopK(0.5).message_bytes(10) == HEADER_BYTES + 5 * 4 + 2

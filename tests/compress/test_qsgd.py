@@ -10,6 +10,8 @@ from laconic.compress.base import Draw
 from laconic.core.bucket import one_tensor
 from laconic.core.rng import Stream
 from laconic.kernels.choose import plain
+from tests.laws.world import World
+from tests.zoo import noise
 
 
 class _Fixed:
@@ -78,3 +80,14 @@ def test_bits_and_scales():
     assert QSGD(4, block=64).payload_bits(one_tensor(130)) == 3 * 32 + 8 * 65
     assert QSGD(3, block=64).payload_bits(one_tensor(5)) == 32 + 16
     assert QSGD(4).payload_bits(one_tensor(0)) == 0
+
+
+def test_the_variance_is_that_of_the_fractions():
+    """E|Q - v|^2 = (M/s)^2 sum f (1 - f), f the fraction of s|v|/M: exact, not only bounded."""
+    v, s = noise(256, 9), QSGD(4).levels
+    draws = [World(QSGD(4), 1, "gather", one_tensor(256)).exchange([v.clone()], step)[0].sent for step in range(200)]
+    errors = torch.stack([(d - v).double().pow(2).sum() for d in draws])
+    step = v.abs().max().double() / s
+    f = (v.abs().double() / step).frac()
+    want, sigma = step**2 * (f * (1 - f)).sum(), errors.std() / len(draws) ** 0.5
+    assert abs(float(errors.mean() - want)) <= 5 * float(sigma)

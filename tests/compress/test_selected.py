@@ -9,6 +9,7 @@ from laconic.core.bucket import one_tensor
 from laconic.core.errors import PayloadError
 from laconic.core.exchange import Seat, Turn
 from laconic.core.payload import HEADER_BYTES
+from laconic.kernels import rising_bytes
 from laconic.topology import AllReduce
 from tests.laws.world import World
 
@@ -46,10 +47,10 @@ def test_a_chain_is_as_long_as_its_selection():
     chain = RedSync(0.05) | QSGD(4)
     assert chain.traits(one_tensor(100)).size is Size.MOST
     assert chain.traits(one_tensor(100)).rounds == 2
-    assert chain.payload_bits(one_tensor(100)) == 10 * 32 + 10 * 4 + 32  # 2k indices and codes, one scale
-    assert chain.message_bytes(100, 7) == HEADER_BYTES + 7 * 4 + 4 + 4
+    assert chain.payload_bits(one_tensor(100)) == 8 * rising_bytes(100, 10) + 10 * 4 + 32  # indices, codes, a scale
+    assert chain.message_bytes(100, 7) == HEADER_BYTES + rising_bytes(100, 7) + 4 + 4
 
 
 def test_the_most_a_selection_can_say_is_never_more_than_the_dense_bucket():
     assert RedSync(0.5).payload_bits(one_tensor(100)) == 100 * 32
-    assert RedSync(0.01).payload_bits(one_tensor(1000)) == 20 * 64
+    assert RedSync(0.01).payload_bits(one_tensor(1000)) == 20 * 32 + 8 * rising_bytes(1000, 20)

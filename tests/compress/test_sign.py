@@ -6,6 +6,7 @@ import torch
 from laconic.compress import ErrorFeedback, Sign
 from laconic.core.bucket import one_tensor
 from tests.laws.world import World
+from tests.zoo import noise
 
 
 def test_one_bit_and_the_mean_magnitude():
@@ -27,7 +28,7 @@ def test_votes_are_averaged_not_counted():
 
 
 def test_an_eighth_of_a_byte_an_element():
-    assert Sign().payload_bits(one_tensor(2048)) == 2048 + 64
+    assert Sign().payload_bits(one_tensor(4096)) == 4096 + 64
     assert Sign().payload_bits(one_tensor(9)) == 16 + 32
 
 
@@ -46,3 +47,17 @@ def test_the_claimed_contraction_is_reached_by_a_spike(n: int):
     (out,) = World(Sign(), 1, "gather", one_tensor(n)).exchange([x])
     lost = float((out.sent - x).pow(2).sum())
     assert lost == pytest.approx(1 - 1 / n)
+
+
+def test_what_is_lost_is_exactly_what_the_mean_magnitude_does_not_explain():
+    """|p - C(p)|^2 = |p|^2 - |p|_1^2 / d, so delta = |p|_1^2 / (d |p|^2): here as close as float32 sums are."""
+    p = noise(1000, 3)
+    (out,) = World(Sign(block=1000), 1, "gather", one_tensor(1000)).exchange([p])
+    p, lost = p.double(), (out.sent.double() - p.double()).pow(2).sum()
+    assert float(lost) == pytest.approx(float(p.pow(2).sum() - p.abs().sum() ** 2 / 1000), rel=1e-6)
+
+
+def test_equal_magnitudes_are_said_without_loss():
+    p = 0.25 * noise(64, 4).sign()
+    (out,) = World(Sign(), 1, "gather", one_tensor(64)).exchange([p])
+    assert torch.equal(out.sent, p)

@@ -13,15 +13,14 @@ from tests.zoo import noise
 
 
 def test_the_shortest_form_by_hand():
-    # 64 elements: a bitmap has 8 bytes, an index 4, a value 4.
-    assert [form(64, k) for k in (0, 1, 2)] == [Form.LIST] * 3
-    assert [form(64, k) for k in (3, 61, 62)] == [Form.BITMAP] * 3
+    # 64 elements: a value has 4 bytes; one index takes a low part of 5 bits and a plane of 2, many a bitmap of 8 bytes.
+    assert [form(64, k) for k in (0, 1, 2, 3, 61, 62)] == [Form.LIST] * 6
     assert [form(64, k) for k in (63, 64)] == [Form.DENSE] * 2
-    assert [sparse_form.nbytes(64, k) for k in (0, 1, 2, 3, 62, 63, 64)] == [0, 8, 16, 20, 256, 256, 256]
+    assert [sparse_form.nbytes(64, k) for k in (0, 1, 2, 62, 63, 64)] == [0, 6, 10, 256, 256, 256]
 
 
 def test_a_dense_form_starts_where_the_bytes_are_equal():
-    # SparCML's rule for lists of indices alone is m/2; a bitmap lies between, so dense wins at m - m/32.
+    # SparCML's rule for lists of words is m/2; here no list is longer than a bitmap, so dense wins at m - m/32.
     m = 1024
     sizes = [sparse_form.nbytes(m, k) for k in range(m + 1)]
     switch = next(k for k in range(m + 1) if form(m, k) is Form.DENSE)
@@ -33,7 +32,7 @@ def test_a_dense_form_starts_where_the_bytes_are_equal():
 def test_blocks_are_slots_too():
     at, rows = torch.tensor([1, 4]), torch.arange(6.0).view(2, 3)
     parts = sparse_form.write(at, rows, 5)
-    assert form(5, 2, 3) is Form.BITMAP
+    assert form(5, 2, 3) is Form.LIST
     assert [p.tolist() for p in parts] == [[0, 1, 2, 3, 4, 5], [0b10010]]
     got = sparse_form.read(parts, 5, 2, 3)
     assert got[0].tolist() == [1, 4]
@@ -55,7 +54,7 @@ def test_what_is_written_is_read(slots: int, share: float, width: int):
 def test_a_damaged_message_is_refused():
     with pytest.raises(PayloadError, match="9 elements or blocks of 8"):
         sparse_form.layout(8, 9)
-    with pytest.raises(PayloadError, match="marks 3 elements or blocks and brings 4 values"):
-        sparse_form.read((torch.ones(4), torch.tensor([7] + [0] * 7, dtype=torch.uint8)), 64, 4)
-    with pytest.raises(PayloadError, match="names elements"):
-        sparse_form.read((torch.tensor([64], dtype=torch.int32), torch.ones(1)), 64, 1)
+    with pytest.raises(PayloadError, match="2 bytes of indices, not 3"):
+        sparse_form.read((torch.ones(4), torch.tensor([7, 0], dtype=torch.uint8)), 64, 4)
+    with pytest.raises(PayloadError, match="does not name 4 of 64 elements"):
+        sparse_form.read((torch.ones(4), torch.tensor([7, 0, 0], dtype=torch.uint8)), 64, 4)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from laconic.compress import QSGD
+from laconic.compress import NUQSGD, QSGD, Dithering, Eden, EightBit, KLevel, Levels, MinMax, Natural
+from laconic.compress.eightbit import table
 from laconic.compress.symbols import AbstractSymbols
 from laconic.core.errors import PayloadError
 from laconic.kernels import reference as kernel
@@ -40,3 +41,23 @@ def test_every_code_of_a_quantizer_comes_back(bits: int):
     symbols = q.to_symbols(kernel.pack(codes, bits), q.alphabet)
     assert sorted(symbols.tolist()) == list(range(q.symbol_count))
     assert torch.equal(q.from_symbols(symbols), kernel.pack(codes, bits))
+
+
+OTHERS = [KLevel(5), KLevel(256), MinMax(1), MinMax(8), Dithering(6), NUQSGD(), Levels("0.5 1"), Natural()]
+OTHERS += [EightBit("dynamic"), EightBit("linear"), EightBit("float"), Eden(1), Eden(4)]
+
+
+@pytest.mark.parametrize("q", OTHERS, ids=str)
+def test_every_code_of_other_quantizers_fits_a_byte_and_comes_back(q: AbstractSymbols):
+    codes = torch.arange(q.alphabet, dtype=torch.uint8)
+    packed = q.pack_codes(codes)
+    symbols = q.to_symbols(packed, q.alphabet)
+    assert q.symbol_count <= 256
+    assert len(set(symbols.tolist())) == q.alphabet
+    assert int(symbols.max()) < q.symbol_count
+    assert torch.equal(q.from_symbols(symbols), packed)
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "linear", "float"])
+def test_zero_of_the_8_bit_tables_is_in_the_middle(kind: str):
+    assert table(kind)[EightBit(kind).zero] == 0

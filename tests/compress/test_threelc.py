@@ -49,7 +49,7 @@ def test_five_elements_to_a_byte_and_zeros_in_a_row_to_less():
 
 def test_a_message_that_unfolds_to_another_length_is_refused():
     scale = torch.ones(1)
-    with pytest.raises(PayloadError, match="unfolds to 14 bytes"):
+    with pytest.raises(PayloadError, match="does not unfold to 2 bytes"):
         ThreeLC().decode((scale, torch.tensor([255], dtype=torch.uint8)), 10, 1, None)
 
 

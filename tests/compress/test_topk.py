@@ -28,13 +28,17 @@ def test_the_mean_of_two_sparse_messages():
     assert out[1].sent.tolist() == [2, 0, 0, 0, 0, 0]
 
 
-def test_topk_writes_32_bit_indices_and_32_bit_values():
-    aux, (at, values) = TopK(0.5).encode(torch.tensor([0.0, 7.0, -8.0, 1.0]), DRAW)
+def test_topk_writes_32_bit_values_and_a_bitmap_where_that_is_shortest():
+    aux, (values, at) = TopK(0.5).encode(torch.tensor([0.0, 7.0, -8.0, 1.0]), DRAW)
     assert aux == 2
-    assert (at.dtype, values.dtype) == (torch.int32, torch.float32)
-    assert at.tolist() == [1, 2]
+    assert (at.dtype, values.dtype) == (torch.uint8, torch.float32)
+    assert at.tolist() == [0b0110]
     assert values.tolist() == [7.0, -8.0]
-    assert TopK(0.5).payload_bits(one_tensor(4)) == 2 * 64
+    assert TopK(0.5).payload_bits(one_tensor(4)) == 2 * 32 + 8
+
+
+def test_one_in_a_hundred_takes_little_more_than_five_bytes():
+    assert TopK(0.01).payload_bits(one_tensor(1_000_000)) / 8 / 10_000 < 5.07
 
 
 def test_dealt_topk_keeps_the_largest_of_each_chunk():
@@ -44,6 +48,6 @@ def test_dealt_topk_keeps_the_largest_of_each_chunk():
 
 
 def test_a_hostile_message_cannot_write_outside_the_bucket():
-    parts = (torch.tensor([1, 99], dtype=torch.int32), torch.tensor([1.0, 1.0]))
-    with pytest.raises(PayloadError, match=r"1\.\.99 of 4"):
-        TopK(0.5).decode(parts, 4, 2, DRAW)
+    for said in (0b0111, 0b11_0000, 0b0001):
+        with pytest.raises(PayloadError, match="does not name 2 of 4 elements"):
+            TopK(0.5).decode((torch.tensor([1.0, 1.0]), torch.tensor([said], dtype=torch.uint8)), 4, 2, DRAW)

@@ -4,28 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from laconic.compress.eightbit import table
 from laconic.kernels import reference_quant as quant
 from tests.zoo import noise
-
-
-def _bytes(values: list[int]) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.uint8)
-
-
-def test_five_trits_to_a_byte_by_hand():
-    assert quant.pack_trits(_bytes([1, 1, 1, 1, 1, 2])).tolist() == [121, 162]
-    assert quant.pack_trits(_bytes([2] * 5)).tolist() == [242]
-
-
-@given(st.lists(st.integers(0, 2), max_size=40))
-def test_unpacking_undoes_packing_of_trits(trits: list[int]):
-    packed = quant.pack_trits(_bytes(trits))
-    assert packed.numel() == quant.trit_bytes(len(trits))
-    assert quant.unpack_trits(packed, len(trits)).tolist() == trits
 
 
 def test_a_whole_number_is_never_rounded():
@@ -84,28 +66,6 @@ def test_the_nearest_code_by_cells_is_the_nearest_code(kind: str):
 @pytest.mark.parametrize(("n", "out"), [(0, 0), (1, 1), (3, 4), (8, 8), (9, 9), (11, 12), (16, 16)])
 def test_only_the_last_block_is_filled_up(n: int, out: int):
     assert quant.padded(n, 8) == out
-
-
-@given(st.lists(st.integers(0, 6), max_size=60), st.integers(1, 9))
-def test_lanes_hold_their_sums(codes: list[int], world: int):
-    most, k = 6 * world, torch.tensor(codes, dtype=torch.int64)
-    words = sum((quant.join_lanes(k, most, 3) for _ in range(world)), torch.zeros(1, dtype=torch.int64))
-    assert quant.split_lanes(words, most, 3 * world, len(codes)).tolist() == [world * c for c in codes]
-
-
-def test_runs_of_zeros_by_hand():
-    assert quant.shorten_zero_runs(_bytes([5, 121, 7])).tolist() == [5, 121, 7]  # one is no run
-    assert quant.shorten_zero_runs(_bytes([121, 121, 7])).tolist() == [243, 7]
-    assert quant.shorten_zero_runs(_bytes([121] * 14 + [121])).tolist() == [255, 121]
-    assert quant.shorten_zero_runs(_bytes([121] * 30)).tolist() == [255, 255, 243]
-
-
-@given(st.lists(st.tuples(st.integers(0, 242), st.integers(0, 40)), max_size=12))
-def test_restoring_undoes_shortening(runs: list[tuple[int, int]]):
-    values = [b for value, zeros in runs for b in [value] + [121] * zeros]
-    short = quant.shorten_zero_runs(_bytes(values))
-    assert short.numel() <= len(values)
-    assert quant.restore_zero_runs(short).tolist() == values
 
 
 def test_every_bit_of_a_word_is_a_sign():

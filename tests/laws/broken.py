@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from laconic.compress import QSGD, AsyLPG, ErrorFeedback, Identity, RandomK, Sign, Threshold, TopK, Traits
+from laconic.compress import QSGD, AsyLPG, ErrorFeedback, Identity, RandomK, Sign, Threshold, TopK, Traits, indices
 from laconic.compress.base import Draw, Grain, Size
 from laconic.compress.error_feedback import Memory
 from laconic.compress.one_shot import Owned, chunks
@@ -79,9 +79,9 @@ class LosesOne(TopK):
     ratio: float = 0.1
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        aux, (at, values) = super().encode(x, draw)
+        aux, (values, at) = super().encode(x, draw)
         values[-1:] = 0
-        return aux, (at, values)
+        return aux, (values, at)
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,9 @@ class FloatIndices(TopK):
     ratio: float = 1e-7
 
     def encode(self, x: Tensor, draw: Draw) -> tuple[int, tuple[Tensor, ...]]:
-        aux, (at, values) = super().encode(x, draw)
-        return aux, (at.to(torch.float32).to(torch.int32), values)
+        aux, (values, stream) = super().encode(x, draw)
+        at = indices.read(stream, aux, x.numel())
+        return aux, (values, indices.write(at.to(torch.float32).to(torch.int32), x.numel()))
 
 
 class _NoNoise:
@@ -359,6 +360,7 @@ class SharesMemory(Identity):
 class ConfusesFlights(Identity):
     """Remembers the bucket it saw last: right alone, wrong with several exchanges under way."""
 
+    number: int = 0  # two of them are not the same
     desk: ClassVar[dict[int, Tensor]] = {}
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:

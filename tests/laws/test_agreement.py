@@ -7,18 +7,18 @@ import torch
 
 from laconic.compress import AbstractCompressor
 from tests.laws import broken
-from tests.laws.world import WORLDS, World, over_the_zoo, routes
+from tests.laws.history import history
+from tests.laws.world import WORLDS, over_the_zoo, routes
 from tests.zoo import Entry
 
 
 def check_replicas_agree(compressor: AbstractCompressor) -> None:
     for size in WORLDS:
         for route in routes(compressor):
-            world = World(compressor, size, route)
-            for step in range(2 if size < 8 else 1):
-                first, *others = world.exchange(world.inputs(step), step)
+            for step, moment in enumerate(history(compressor, size, route).steps(2 if size < 8 else 1)):
+                first, *others = moment.means
                 for rank, other in enumerate(others, 1):
-                    assert torch.equal(first.mean, other.mean), (
+                    assert torch.equal(first, other), (
                         f"{compressor}: rank {rank} of {size} differs from rank 0 ({route}, step {step})"
                     )
 

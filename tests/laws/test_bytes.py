@@ -255,7 +255,7 @@ def declared_bytes(compressor: AbstractCompressor, size: int, route: str) -> flo
         case AbstractOneShot() if way == "deal":
             return sum(_bytes(said, one_tensor(n)) for n in _chunks(BUCKET, size, said.align))
         case AbstractSparseAllReduce():
-            return _bytes(said, BUCKET) + size  # the bitmap of each chunk is rounded up to a byte
+            return _bytes(said, BUCKET) + 2 * size  # both parts of each chunk's indices are rounded up to a byte
         case _:
             return _bytes(said, BUCKET)
 

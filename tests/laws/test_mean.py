@@ -16,7 +16,8 @@ import torch
 from laconic.compress import AbstractCompressor
 from laconic.core.bucket import BucketSpec
 from tests.laws import broken
-from tests.laws.world import WORLDS, World, over_the_zoo
+from tests.laws.history import history
+from tests.laws.world import WORLDS, over_the_zoo, routes
 from tests.zoo import BUCKET, Entry
 
 
@@ -27,17 +28,15 @@ def check_mean_of_sent(
     sizes: Sequence[int] = WORLDS,
 ) -> None:
     for size in sizes:
-        world = World(compressor, size, "gather", spec)
-        for step in range(2):
-            out = world.exchange(world.inputs(step), step)
-            sent = torch.stack([o.sent.double() for o in out])
+        first, *_ = routes(compressor, spec)  # not the deal route
+        for step, moment in enumerate(history(compressor, size, first, spec).steps(2)):
+            sent = torch.stack(moment.sent).double()
             # One rounding for each addend, and those of products with short rows (PowerSGD).
             tolerance = (size + 24) * roundoff * float(sent.abs().max())
-            worst = float((out[0].mean.double() - sent.mean(0)).abs().max())
+            worst = float((moment.means[0].double() - sent.mean(0)).abs().max())
             waived = not compressor.traits(spec).mean
             assert waived or worst <= tolerance, f"{compressor}: off by {worst:.3g} among {size} (step {step})"
-            own = {tuple(o.sent.tolist()) for o in out}
-            assert len(own) == size, f"{compressor}: ranks with different inputs report the same as sent"
+            assert len(sent.unique(dim=0)) == size, f"{compressor}: ranks with different inputs report the same as sent"
 
 
 @over_the_zoo

@@ -11,26 +11,24 @@ import torch
 from laconic.compress import AbstractCompressor
 from laconic.core import state as tree
 from tests.laws import broken
+from tests.laws.history import history
 from tests.laws.world import World, over_the_zoo, routes
 from tests.zoo import Entry
 
 
 def check_resumes(compressor: AbstractCompressor) -> None:
     for route in routes(compressor):
-        world = World(replace(compressor), 3, route)
-        for step in range(2):
-            world.exchange(world.inputs(step), step)
-        files = [_save(state) for state in world.states]
+        _, saved, *later = history(compressor, 3, route).steps(4)
+        files = [_save(state) for state in saved.states]
         fresh = World(replace(compressor), 3, route)
         fresh.states = [
             tree.from_dict(state, torch.load(file, weights_only=True))
             for state, file in zip(fresh.states, files, strict=True)
         ]
-        for step in range(2, 4):
-            went_on = world.exchange(world.inputs(step), step)
-            resumed = fresh.exchange(fresh.inputs(step), step)
-            for a, b in zip(went_on, resumed, strict=True):
-                same = torch.equal(a.mean, b.mean) and torch.equal(a.sent, b.sent) and tree.same(a.state, b.state)
+        for step, went_on in enumerate(later, 2):
+            for rank, resumed in enumerate(fresh.exchange(fresh.inputs(step), step)):
+                same = torch.equal(went_on.means[rank], resumed.mean) and torch.equal(went_on.sent[rank], resumed.sent)
+                same = same and tree.same(went_on.states[rank], resumed.state)
                 assert same, f"{compressor}: step {step} after loading differs from going on ({route})"
 
 

@@ -17,7 +17,7 @@ from laconic.net.link import Link
 from laconic.topology import AllReduce
 from tests.zoo import BUCKET, SEED, ZOO, noise
 
-WORLDS = (1, 2, 3, 4, 8)
+WORLDS = (1, 2, 3, 4, 5, 8)
 # Claims are about steps after every warm-up; rare work is done at multiples of something, or in the step before: these
 # two are prime, and 3 does not divide the steps after them.
 LATE, LATER = 1_000_003, 1_000_039

@@ -101,4 +101,4 @@ def test_the_plan_comes_from_the_environment_when_none_is_given(monkeypatch: pyt
     monkeypatch.setenv("LACONIC_PLAN", "ef(sign)")
     model = mlp(0)
     replica = laconic.distribute(model, sgd(model))
-    assert str(replica.plan) == "bsp / allreduce / ef(sign(1024)) / fused"
+    assert str(replica.plan) == "bsp / allreduce / ef(sign(2048)) / fused"

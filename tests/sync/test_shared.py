@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 from typing import Any
 
 import pytest
@@ -118,3 +120,25 @@ def test_a_shared_model_is_saved_after_flush(plan: str):
     for same, said in results(2, _resumes, plan, timeout_s=60):
         assert same
         assert "Call replica.flush() on all ranks" in said
+
+
+def _forget(rank: int, world: int, plans: list[str]) -> list[bool]:
+    """Replicas that nobody closes, collected before the process ends."""
+    out = []
+    for plan in plans:
+        model = mlp(rank, norm=False)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        replica = laconic.distribute(model, optimizer, plan)
+        fit(model, optimizer, batches(rank, 2))
+        replica.flush()
+        driver, gone = replica.driver, weakref.ref(replica)
+        del model, optimizer, replica
+        gc.collect()
+        out.append(gone() is None)
+        if "ps" in plan:
+            driver.close()
+    return out
+
+
+def test_a_replica_that_is_let_go_leaves_in_good_order():
+    assert results(2, _forget, ["ssp(1) / ps", "asp / gossip(ring, adpsgd)"], timeout_s=60) == [[True, True]] * 2

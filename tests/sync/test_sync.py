@@ -9,12 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import laconic
 from laconic.core.errors import PlanError
 from laconic.outer import BMUF, Add, Nesterov, Round, SlowMo
 from laconic.plan import Plan
 from laconic.sync import BSP, CMFL, LAG, LASG, AdaComm, Blocks, CoCoD, DiLoCo, Local, Lupa, PostLocal, Silent, Subject
 from laconic.sync.cmfl import next_threshold, relevance
 from laconic.sync.lazy import Seen
+from tests.replica.loops import mlp
 
 
 def test_bsp_talks_about_gradients_in_every_step():
@@ -212,3 +214,9 @@ def test_lupa_does_not_choke_on_a_loss_of_zero():
     assert Lupa(4, most=64).period(4, 1.0, 0.0, 1.0, 1) == 64
     assert Lupa(4).period(4, 1.0, math.nan, 1.0, 1) == 4
     assert CMFL(4).talks(4)
+
+
+def test_more_blocks_than_buckets_are_refused():
+    model = mlp(0, norm=False)
+    with pytest.raises(PlanError, match=r"blocks.9.* wants at least 9 buckets, and this model has 1"):
+        laconic.distribute(model, torch.optim.SGD(model.parameters(), lr=0.1), "blocks(9)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, select, sign, subset, sums, trits
+from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, rising, select, sign, subset, sums, trits, words
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -30,6 +30,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
         quantize.quantize_keep,
         quantize.quantize_to,
         quantize.scales,
+        rising.rising_pack,
+        rising.rising_unpack,
         select.above,
         select.largest,
         select.scatter_add,
@@ -43,9 +45,14 @@ KERNELS: dict[str, Callable[..., Any]] = {
         subset.subset,
         sums.abs_sums,
         sums.square_sums,
+        trits.nearest_trits,
+        trits.restore_zero_runs,
+        trits.shorten_zero_runs,
         trits.ternary,
         trits.ternary_add,
         trits.ternary_unpack,
+        words.join_lanes,
+        words.split_lanes,
     )
 }
 

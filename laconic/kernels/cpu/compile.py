@@ -32,8 +32,8 @@ except ImportError:  # Windows: ranks may compile the same kernel, files are rep
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
-# A part of kernels: built into each that uses it.
-part: Callable[[Callable[..., Any]], Any] = numba.njit(**_OPTIONS)
+# A part of kernels: built into each that uses it; Python never calls it.
+part: Callable[[Callable[..., Any]], Any] = numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 class Kernel:
@@ -69,7 +69,7 @@ class Kernel:
             raise KernelError(f"numba could not compile {self.name!r}: {_first_line(first)}") from error
 
     def _load(self, folder: Path | None) -> Any:
-        dispatcher: Any = numba.njit(**_OPTIONS)(self.function)
+        dispatcher: Any = numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(self.function)
         if folder is None:
             dispatcher.compile(self.signature)
         else:

@@ -269,34 +269,8 @@ def add_vectors(x: Any, y: Any, out: Any, n: Any) -> None:
 
 # ------------------------------------------------------------- kernels
 
-_VECTOR = "int64, int64, int64, int64, int64"  # x, its size, scale, its size, packed
+_VECTOR = "int64, int64, int64, int64, int64"  # what is encoded, its size, scale, its size, packed
 _CODE = "int64, int64, int64, int64, int64"  # key, bits, block, norm, unit
-
-
-@kernel(f"void({_VECTOR}, {_CODE}, int64, int64, int64)")
-def quantize_units(
-    x: Any,
-    n: Any,
-    scale: Any,
-    scales: Any,
-    packed: Any,
-    key: Any,
-    bits: Any,
-    block: Any,
-    norm: Any,
-    unit: Any,
-    sums: Any,
-    start: Any,
-    stop: Any,
-) -> None:
-    codes, shift = scratch(520), exponent_of(block)
-    for u in range(start, stop):
-        first, last = u * unit, min((u + 1) * unit, n)
-        if norm != GIVEN:
-            write_scales(x, scale, block, norm, first, last, block_at(first, block, shift), sums)
-        for at in range(first, last, CHUNK):
-            count = min(CHUNK, last - at)
-            encode_chunk(x, count, at, scale, scales, packed, key, bits, block, shift, norm == GIVEN, codes)
 
 
 @kernel("void(int64, int64, int64, int64, int64, int64, int64, int64, int64)")
@@ -306,7 +280,7 @@ def scale_units(x: Any, n: Any, scale: Any, block: Any, norm: Any, unit: Any, su
 
 
 @kernel(f"void(int64, int64, float32, {_VECTOR}, {_CODE}, int64, int64, int64)")
-def quantize_keep_units(
+def quantize_units(
     x: Any,
     residual: Any,
     damping: Any,
@@ -324,15 +298,22 @@ def quantize_keep_units(
     start: Any,
     stop: Any,
 ) -> None:
+    """What is at `left` is encoded: x itself, or, where there is a residual, its sum with x, which is put there first.
+
+    One kernel for both: what they share is most of it, and takes seconds to compile.
+    """
     codes, shift = scratch(520), exponent_of(block)
     for u in range(start, stop):
         first, last = u * unit, min((u + 1) * unit, n)
-        add_vectors(x + 4 * first, residual + 4 * first, left + 4 * first, last - first)
-        write_scales(left, scale, block, norm, first, last, block_at(first, block, shift), sums)
+        if residual != 0:
+            add_vectors(x + 4 * first, residual + 4 * first, left + 4 * first, last - first)
+        if norm != GIVEN:
+            write_scales(left, scale, block, norm, first, last, block_at(first, block, shift), sums)
         for at in range(first, last, CHUNK):
             count = min(CHUNK, last - at)
-            encode_chunk(left, count, at, scale, scales, packed, key, bits, block, shift, False, codes)
-            decode_chunk(left, codes, at, count, scale, bits, block, shift, -damping, 1)
+            encode_chunk(left, count, at, scale, scales, packed, key, bits, block, shift, norm == GIVEN, codes)
+            if residual != 0:
+                decode_chunk(left, codes, at, count, scale, bits, block, shift, -damping, 1)
 
 
 @kernel("void(int64, int64, int64, int64, int64, int64, float32, int64, int64, int64)")
@@ -376,7 +357,8 @@ def quantize_to(x: Tensor, scale: Tensor, packed: Tensor, stream: Stream, bits: 
 def _quantize(x: Tensor, scale: Tensor, packed: Tensor, stream: Stream, bits: int, block: int, norm: int) -> None:
     x = x.contiguous()
     n, unit = x.numel(), math.lcm(block, CHUNK)
-    into = (address(x, torch.float32), n, address(scale, torch.float32), scale.numel(), address(packed, torch.uint8))
+    a, s = address(x, torch.float32), address(scale, torch.float32)
+    into = (a, 0, 1.0, a, n, s, scale.numel(), address(packed, torch.uint8))
     code = (signed_key(stream), bits, block, norm, unit)
 
     with_sums(lambda sums, a, b: quantize_units(*into, *code, sums, a, b), norm == L2, min(block, n), -(-n // unit), n)
@@ -401,7 +383,7 @@ def quantize_keep(
     code = (signed_key(stream), bits, block, NORMS[norm], unit)
 
     def work(sums: int, start: int, stop: int) -> None:
-        quantize_keep_units(*memory, *into, *code, sums, start, stop)
+        quantize_units(*memory, *into, *code, sums, start, stop)
 
     with_sums(work, norm == "l2", min(block, n), -(-n // unit), n)
 

@@ -12,6 +12,7 @@ from laconic.core.rng import Stream
 from laconic.kernels.cpu.compile import kernel, part
 from laconic.kernels.cpu.lanes import (
     copy_bytes,
+    get_f32,
     get_u8,
     get_u64,
     put_u8,
@@ -24,7 +25,7 @@ from laconic.kernels.cpu.lanes import (
 from laconic.kernels.cpu.pack import CHUNK
 from laconic.kernels.cpu.pool import address, spread
 from laconic.kernels.cpu.quantize import decode_chunk, exponent_of, level_chunk, signed_key
-from laconic.kernels.plain.trits import GROUP, LANES, trit_bytes
+from laconic.kernels.plain.trits import GROUP, LANES, LONGEST, ZEROS, trit_bytes
 
 U16 = np.uint16
 
@@ -92,6 +93,64 @@ def ternary_groups(
             join_rest(codes, count, packed + group * LANES)
 
 
+@part
+def nearest_run(x: Any, codes: Any, n: Any, edge: Any) -> None:
+    wide()
+    for j in range(n):
+        v = get_f32(x, j)
+        put_u8(codes, j, np.uint8(1) + np.uint8(v > edge) - np.uint8(v < -edge))
+
+
+@kernel("void(int64, int64, int64, int64, int64, int64, int64)")
+def nearest_groups(x: Any, n: Any, edge: Any, packed: Any, block: Any, start: Any, stop: Any) -> None:
+    codes = scratch(2592)
+    for group in range(start, stop):
+        first = group * GROUP
+        count = min(GROUP, n - first)
+        at = first
+        while at < first + count:
+            b = at // block
+            size = min((b + 1) * block, first + count) - at
+            nearest_run(x + 4 * at, codes + at - first, size, get_f32(edge, b))
+            at += size
+        if count == GROUP:
+            join(codes, packed + group * LANES)
+        else:
+            zero_bytes(codes + count, GROUP + 32 - count)
+            join_rest(codes, count, packed + group * LANES)
+
+
+@kernel("int64(int64, int64, int64)")
+def shorten(packed: Any, n: Any, out: Any) -> Any:
+    count, at = 0, 0
+    while at < n:
+        v, run = get_u8(packed, at), 1
+        if v == ZEROS:
+            while run < LONGEST and at + run < n and get_u8(packed, at + run) == ZEROS:
+                run += 1
+            if run > 1:
+                v = np.uint8(241 + run)
+        put_u8(out, count, v)
+        count += 1
+        at += run
+    return count
+
+
+@kernel("int64(int64, int64, int64, int64)")
+def lengthen(short: Any, n: Any, out: Any, room: Any) -> Any:
+    """How many bytes there are, up to the first that does not fit."""
+    count = 0
+    for i in range(n):
+        v = get_u8(short, i)
+        times = np.int64(v) - 241 if v > 242 else 1
+        if count + times > room:
+            return room + 1
+        for _ in range(times):
+            put_u8(out, count, np.uint8(ZEROS) if v > 242 else v)
+            count += 1
+    return count
+
+
 @kernel("void(int64, int64, int64, int64, int64, float32, int64, int64, int64)")
 def unternary_groups(
     total: Any, n: Any, scale: Any, packed: Any, block: Any, weight: Any, add: Any, start: Any, stop: Any
@@ -110,6 +169,23 @@ def ternary(x: Tensor, scale: Tensor, packed: Tensor, stream: Stream, block: int
     x, n = x.contiguous(), x.numel()
     of = (address(x, torch.float32), n, address(scale, torch.float32), scale.numel(), address(packed, torch.uint8))
     spread(lambda a, b: ternary_groups(*of, signed_key(stream), block, a, b), -(-n // GROUP), n)
+
+
+def nearest_trits(x: Tensor, edge: Tensor, packed: Tensor, block: int) -> None:
+    x, edge, n = x.contiguous(), edge.contiguous(), x.numel()
+    of = (address(x, torch.float32), n, address(edge, torch.float32), address(packed, torch.uint8))
+    spread(lambda a, b: nearest_groups(*of, block, a, b), -(-n // GROUP), n)
+
+
+def shorten_zero_runs(packed: Tensor) -> Tensor:
+    packed, out = packed.contiguous(), torch.empty_like(packed)
+    return out[: shorten(address(packed, torch.uint8), packed.numel(), out.data_ptr())]
+
+
+def restore_zero_runs(short: Tensor, nbytes: int) -> Tensor | None:
+    short, out = short.contiguous(), torch.empty(nbytes, dtype=torch.uint8)
+    found = lengthen(address(short, torch.uint8), short.numel(), out.data_ptr(), nbytes)
+    return out if found == nbytes else None
 
 
 def ternary_unpack(out: Tensor, scale: Tensor, packed: Tensor, block: int, weight: float) -> None:

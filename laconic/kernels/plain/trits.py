@@ -16,6 +16,7 @@ from laconic.kernels.plain.pack import blocks
 from laconic.kernels.plain.quantize import levels, steps
 
 GROUP, LANES = 2560, 512
+ZEROS, LONGEST = 121, 14  # a byte of five zeros; so many of them become one
 _POWERS = (1, 3, 9, 27, 81)
 
 
@@ -44,6 +45,33 @@ def unpack_trits(packed: Tensor, n: int) -> Tensor:
 def ternary(x: Tensor, scale: Tensor, packed: Tensor, stream: Stream, block: int) -> None:
     """Writes `packed`, with scales of the caller's, to which x is clipped; see `quantize_to`."""
     packed.copy_(pack_trits(levels(x, scale, stream, 2, block)))
+
+
+def nearest_trits(x: Tensor, edge: Tensor, packed: Tensor, block: int) -> None:
+    """Without chance: writes 0, 1 or 2 for x < -edge, between, and x > edge, an edge a block."""
+    rows, e = blocks(x, block), edge.unsqueeze(1)
+    codes = (rows > e).to(torch.uint8) + 1 - (rows < -e).to(torch.uint8)
+    packed.copy_(pack_trits(codes.view(-1)[: x.numel()]))
+
+
+def shorten_zero_runs(packed: Tensor) -> Tensor:
+    """3LC: 2 to 14 bytes 121 (five zeros each) in a row become one byte 243 .. 255."""
+    zero = packed == ZEROS
+    index = torch.arange(packed.numel(), device=packed.device)
+    before = torch.where(zero, torch.full_like(index, -1), index).cummax(dim=0).values if packed.numel() else index
+    place = index - before - 1  # of a zero within its run
+    head = ~zero | (place % LONGEST == 0)
+    starts = head.nonzero().view(-1)
+    span = torch.diff(starts, append=index.new_tensor([packed.numel()]))
+    return torch.where(span > 1, 241 + span, packed[starts].to(torch.int64)).to(torch.uint8)
+
+
+def restore_zero_runs(short: Tensor, nbytes: int) -> Tensor | None:
+    """The inverse of `shorten_zero_runs`; None where that is not so many bytes."""
+    run = short > 242
+    times = torch.where(run, short.to(torch.int64) - 241, torch.ones_like(short, dtype=torch.int64))
+    full = torch.where(run, torch.full_like(short, ZEROS), short).repeat_interleave(times)
+    return full if full.numel() == nbytes else None
 
 
 def ternary_unpack(out: Tensor, scale: Tensor, packed: Tensor, block: int, weight: float) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from laconic.kernels import reference
 from laconic.kernels.cpu import pool, trits
@@ -58,3 +62,46 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
     trits.ternary(x, scale, shared, STREAM, 40_003)
     assert torch.equal(alone, shared)
+
+
+@pytest.mark.parametrize("n", [*SIZES, 2559, 2560, 2561])
+def test_nearest_levels_are_those_of_the_reference(n: int):
+    for block in (8, 256, 1000, max(n, 1)):
+        for what, x in vectors(n):
+            edge = reference.scales(x, block, "max") * 0.5
+            mine, theirs = torch.full((2, reference.trit_bytes(n)), 9, dtype=torch.uint8)
+            trits.nearest_trits(x, edge, mine, block)
+            reference.nearest_trits(x, edge, theirs, block)
+            assert torch.equal(mine, theirs), f"{what}, blocks of {block}"
+
+
+def test_nearest_levels_by_hand():
+    packed = torch.empty(1, dtype=torch.uint8)
+    trits.nearest_trits(torch.tensor([1.0, -1.0, 0.5, -0.6, 0.0]), torch.tensor([0.5]), packed, 8)
+    assert reference.unpack_trits(packed, 5).tolist() == [2, 0, 1, 0, 1]  # the edge itself is none
+
+
+BOTH = pytest.mark.parametrize("kernel", [reference, trits], ids=["plain", "compiled"])
+
+
+@BOTH
+def test_runs_of_zeros_by_hand(kernel: ModuleType):
+    assert kernel.shorten_zero_runs(_bytes([5, 121, 7])).tolist() == [5, 121, 7]  # one is no run
+    assert kernel.shorten_zero_runs(_bytes([121, 121, 7])).tolist() == [243, 7]
+    assert kernel.shorten_zero_runs(_bytes([121] * 14 + [121])).tolist() == [255, 121]
+    assert kernel.shorten_zero_runs(_bytes([121] * 30)).tolist() == [255, 255, 243]
+
+
+@BOTH
+@given(runs=st.lists(st.tuples(st.integers(0, 242), st.integers(0, 40)), max_size=12))
+def test_restoring_undoes_shortening(kernel: ModuleType, runs: list[tuple[int, int]]):
+    values = [b for value, zeros in runs for b in [value] + [121] * zeros]
+    short = kernel.shorten_zero_runs(_bytes(values))
+    assert short.numel() <= len(values)
+    assert kernel.restore_zero_runs(short, len(values)).tolist() == values
+    assert kernel.restore_zero_runs(short, len(values) + 1) is None
+    assert not values or kernel.restore_zero_runs(short, len(values) - 1) is None
+
+
+def _bytes(values: list[int]) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.uint8)
