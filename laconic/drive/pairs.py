@@ -142,7 +142,8 @@ class Pairs:
                 self._why, self._error = why, PeerError(f"{self._box.name} has taken leave of its neighbours: {why}")
             self._closing = True
             self._lock.notify_all()
-        self._thread.join()
+        if threading.current_thread() is not self._thread:  # where Python may happen to collect a replica
+            self._thread.join()
 
     def _complain(self) -> None:
         if self._error is not None:

@@ -227,6 +227,15 @@ def test_neighbours_of_one_who_stopped_learn_why():
             asker.step(start)
 
 
+def test_a_replica_may_be_collected_in_the_thread_that_meets(monkeypatch: pytest.MonkeyPatch):
+    start = [torch.zeros(2)]
+    with couple([start, start]) as (listener, _):
+        monkeypatch.setattr(listener._box, "receive", lambda timeout_s: listener.close())
+        listener._thread.join(LIMIT_S)
+        assert not listener._thread.is_alive()
+        assert listener._error is None
+
+
 def test_what_breaks_the_thread_is_raised_by_the_next_step(monkeypatch: pytest.MonkeyPatch):
     start = [torch.zeros(2)]
     with couple([start, start]) as (listener, asker):
