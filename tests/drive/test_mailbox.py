@@ -29,6 +29,7 @@ from laconic.core.exchange import (
     deal_ragged,
     gather_ragged,
 )
+from laconic.drive.asks import Ask
 from laconic.drive.base import Place
 from laconic.drive.lockstep import lockstep
 from laconic.drive.mailbox import MailboxDriver
@@ -247,6 +248,29 @@ def test_a_worker_that_leaves_early_is_named_with_its_reason():
         return str(error.value)
 
     assert "ended after step 3" in on_cluster(2, ONE, work)[0]
+
+
+@pytest.mark.parametrize("topology", [ONE, PS(servers=2), BESIDE, TREE], ids=str)
+def test_a_worker_that_leaves_after_others_have_spoken_is_named_too(topology: ParameterServer):
+    """What is handed on is not counted by servers: they do not know that anybody waits for it."""
+
+    async def gather() -> Exchanged:
+        await Gather(bytes_of(1, 2, 3))
+        return Exchanged(torch.empty(0), torch.empty(0), ())
+
+    def work(driver: MailboxDriver, rank: int) -> str:
+        if rank == 1:
+            while (letter := driver.box.receive(TIMEOUT_S)) is None or letter.kind != Ask.GATHER:
+                pass
+            driver.close("ended after step 3")
+            return ""
+        driver.launch(Place(0, 0), gather())
+        with pytest.raises(PeerError) as error:
+            driver.finish()
+        return str(error.value)
+
+    told, _ = on_cluster(2, topology, work)
+    assert "Rank 1 left (ended after step 3) while others waited for it" in told
 
 
 def test_a_server_without_the_memory_of_a_checkpoint_says_so():
