@@ -99,8 +99,8 @@ class Mailbox:
         end = time.monotonic() + timeout_s
         try:
             while missing := [peer for peer in called if not peer.theirs]:
-                self._check_refusal(missing)
                 left = end - time.monotonic()
+                self._check_refusal(missing, _SECOND_THOUGHTS_S if left > 0 else 0.0)
                 if left <= 0:
                     where = ", ".join(f"{peer.name} at {addresses[peer.name]}" for peer in missing)
                     raise PeerError(f"{self.name} found no {where} within {timeout_s:g} s.")
@@ -120,11 +120,11 @@ class Mailbox:
             _check_plain(lines.host_of(address), self._keys, self._insecure)
         return [self._board.call(name, address, hello) for name, address in addresses.items()]
 
-    def _check_refusal(self, missing: Sequence[Peer]) -> None:
+    def _check_refusal(self, missing: Sequence[Peer], patience_s: float) -> None:
         for peer in missing:
             if peer.refusal:
                 raise MismatchError(peer.refusal)
-            if time.monotonic() - peer.failed_at > _SECOND_THOUGHTS_S:
+            if time.monotonic() - peer.failed_at > patience_s:
                 raise PeerError(
                     f"{self.name} was refused by {peer.name} while keys were exchanged. Is it a laconic of the same "
                     f"job, with the same key or as --insecure as this one?"

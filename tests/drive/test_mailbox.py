@@ -17,6 +17,7 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import LaconicError, PeerError
 from laconic.core.exchange import (
     Deal,
+    Exchange,
     Exchanged,
     Gather,
     Max,
@@ -100,6 +101,11 @@ def exchanged(driver: MailboxDriver, place: Place, t: Tensor) -> Tensor:
     """Trouble shows at once, or when it is waited for."""
     driver.launch(place, mean_of(t))
     return driver.finish()[0].mean
+
+
+def _exchange(driver: MailboxDriver, program: Exchange) -> None:
+    driver.launch(Place(0, 0), program)
+    driver.finish()
 
 
 @pytest.mark.parametrize("topology", [ONE, PS(servers=2), PS(servers=4), BESIDE, TREE], ids=str)
@@ -264,9 +270,8 @@ def test_a_worker_that_leaves_after_others_have_spoken_is_named_too(topology: Pa
                 pass
             driver.close("ended after step 3")
             return ""
-        driver.launch(Place(0, 0), gather())
         with pytest.raises(PeerError) as error:
-            driver.finish()
+            _exchange(driver, gather())
         return str(error.value)
 
     told, _ = on_cluster(2, topology, work)

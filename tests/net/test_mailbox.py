@@ -198,7 +198,9 @@ def test_without_the_jobs_key_nobody_gets_in():
         assert server.peers == ()
 
 
-@pytest.mark.parametrize(("theirs", "mine"), [(KEYS, Keys.make()), (KEYS, None), (None, KEYS)], ids=str)
+@pytest.mark.parametrize(
+    ("theirs", "mine"), [(KEYS, Keys.make()), (KEYS, None), (None, KEYS)], ids=["another", "none", "needless"]
+)
 def test_a_key_that_does_not_fit_is_said_long_before_the_time_limit(theirs, mine, monkeypatch):
     monkeypatch.setattr("laconic.net.mailbox._SECOND_THOUGHTS_S", 0.1)
     with (
