@@ -20,6 +20,7 @@ from laconic.compress.identity import average
 from laconic.core.errors import NonFiniteError
 from laconic.core.exchange import Exchange, Seat, Turn
 from laconic.core.payload import Part, blank
+from laconic.drive.apart import Apart
 from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
 from laconic.drive.pairs import Pairs
@@ -52,11 +53,11 @@ class Gossiping:
         hood = self._around(0)
         return [self.by(b).init(b.values(), b.spec, self.seat, hood) for b in buckets]
 
-    def restart(self, replica: Replica) -> None:
+    def restart(self, replica: Replica, *, equal: bool) -> None:
         """Models are equal on all ranks again, or were loaded."""
         replica.state = self.fresh(replica.buckets)
         if self.pairs is not None:
-            self.pairs.reset([bucket.values() for bucket in replica.buckets])
+            self.pairs.reset([bucket.values() for bucket in replica.buckets], equal=equal)
 
     def close(self) -> None:
         if self.pairs is not None:
@@ -75,15 +76,7 @@ class Gossiping:
 def mix(replica: Replica, gossiping: Gossiping) -> None:
     """Models change only after all of them have been heard."""
     flats = [_values(bucket) for bucket in replica.buckets]
-    for bucket, flat in zip(replica.buckets, flats, strict=True):
-        bad = bucket.bad(flat)
-        if any(bad):
-            name = bucket.spec.names[bad.index(True)]
-            stop(
-                replica,
-                f"Rank {replica.seat.rank} found NaN or infinity in {name!r} of its model after step {replica.steps}. "
-                f"It was not sent to anyone. Lower the learning rate or clip.",
-            )
+    check_finite(replica, flats)
     if gossiping.pairs is not None:
         _meet(replica, gossiping.pairs, flats)
     elif gossiping.topology.by.waits:
@@ -131,7 +124,7 @@ def agree(replica: Replica, gossiping: Gossiping) -> None:
         replica.driver.launch(Place(replica.turns, bucket.spec.id, "the mean of all models"), program)
     for bucket, out in zip(replica.buckets, replica.driver.finish(), strict=True):
         bucket.write_values(out.mean)
-    gossiping.restart(replica)
+    gossiping.restart(replica, equal=True)
     replica.since = 0
     if gossiping.pairs is not None:
         barrier(replica, "the end of the agreement")  # nobody meets one who is not there yet
@@ -152,10 +145,25 @@ def consensus_distance(replica: Replica) -> float:
     return float(replica.driver.finish()[0].mean.sqrt())
 
 
+def check_finite(replica: Replica, flats: Sequence[Tensor]) -> None:
+    """A model with NaN in it is not sent to anyone: its rank stops alone. `flats`: its values, bucket by bucket."""
+    for bucket, flat in zip(replica.buckets, flats, strict=True):
+        bad = bucket.bad(flat)
+        if any(bad):
+            name = bucket.spec.names[bad.index(True)]
+            stop(
+                replica,
+                f"Rank {replica.seat.rank} found NaN or infinity in {name!r} of its model after step {replica.steps}. "
+                f"It was not sent to anyone. Lower the learning rate or clip.",
+            )
+
+
 def stop(replica: Replica, sentence: str) -> NoReturn:
     """This rank ends alone; those who wait for it learn why."""
-    if isinstance(replica.driver, TorchDist | Lanes):
+    if isinstance(replica.driver, TorchDist | Lanes | Apart):
         replica.driver.roster.give_up(f"stopped: {sentence.rstrip('.')}")
+    if replica.gossiping is not None and replica.gossiping.pairs is not None:
+        replica.gossiping.pairs.close(sentence)
     raise NonFiniteError(sentence)
 
 

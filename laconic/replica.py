@@ -356,7 +356,7 @@ class Replica:
     def reanchor(self) -> None:
         """New parameters were loaded between two rounds: the way is measured from there."""
         if self.gossiping is not None and not (self._loaded and self.gossiping.topology.by.waits):
-            self.gossiping.restart(self)
+            self.gossiping.restart(self, equal=False)
         if self.stepping is not None:
             self.stepping.restart(self, loaded=self._loaded)
 
@@ -526,6 +526,11 @@ class Replica:
 
     def consensus_distance(self) -> float:
         """How far models are from their mean, in the root mean square over ranks. To be called on all ranks alike."""
+        if isinstance(self.stepping, Eager) and self.since:
+            raise UsageError(
+                f"Under {self.plan.sync} rounds go on beside the training, and this would break into one. Call "
+                f"replica.flush() on all ranks before consensus_distance()."
+            )
         return consensus_distance(self)
 
     @property

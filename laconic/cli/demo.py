@@ -24,7 +24,23 @@ LAB = ("--hosts", "4", "--rate", "100mbit")
 LOOPBACK = ("-n", "4")
 TASKS = (
     ("digits", "--steps", "64"),
-    ("bytes", "--steps", "32", "--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--lr", "0.001"),
+    (
+        "bytes",
+        "--steps",
+        "32",
+        "--layers",
+        "2",
+        "--width",
+        "128",
+        "--heads",
+        "4",
+        "--context",
+        "64",
+        "--lr",
+        "0.001",
+        "--batch",
+        "4",
+    ),
 )
 
 

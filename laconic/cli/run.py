@@ -40,6 +40,9 @@ KNOWN_WITH_HOSTS = {
 }
 
 
+_ONE_MACHINE = ("1", "1:1")
+
+
 def main(argv: Sequence[str]) -> int:
     """Launch the script and wait for it; 1 if any rank failed."""
     args = resolve(parser().parse_args(argv), os.environ)
@@ -109,6 +112,12 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
     if is_auto(args.plan):
         refuse_elsewhere(args.hosts is not None or _is_alone(args) or args.standalone)
     check_count(args.servers, None if is_auto(args.plan) else args.plan)
+    if args.servers and args.nnodes not in _ONE_MACHINE:
+        raise UsageError(
+            f"--servers {args.servers} starts servers that only this machine's ranks would find, but there are "
+            f"--nnodes {args.nnodes}. Start `laconic serve --host ADDRESS --key FILE` and give its address to all "
+            f"ranks in LACONIC_SERVERS."
+        )
     args.timeout = _timeout_s(args.timeout, env)
     lab_spec(args)  # refuses what makes no sense
     if args.hosts is not None:
@@ -196,7 +205,7 @@ def _processes(text: str) -> int:
 def _is_alone(args: argparse.Namespace) -> bool:
     """Nothing asks for another machine, so torchrun may pick a free port by itself."""
     return (
-        args.nnodes in {"1", "1:1"}
+        args.nnodes in _ONE_MACHINE
         and args.rdzv_backend == "static"
         and not args.rdzv_endpoint
         and args.master_port is None

@@ -22,8 +22,10 @@ _PATIENCE_S = 10.0
 
 def job_key(path: Path | None, env: Mapping[str, str], *, insecure: bool) -> dict[str, str]:
     """Variables that let a job's processes trust each other: the user's key, or one made for this run."""
-    if insecure:
-        return {"LACONIC_INSECURE": "1"}
+    if insecure and path is not None:
+        raise UsageError(f"--insecure means no key, but --key {path} gives one. Leave one of them out.")
+    if insecure:  # what is typed counts more than a key in the environment
+        return {"LACONIC_INSECURE": "1", "LACONIC_KEY": "", "LACONIC_KEY_FILE": ""}
     if path is not None:
         return {"LACONIC_KEY": read_keys(path).text()}
     given = (

@@ -26,6 +26,7 @@ class Ask(IntEnum):
     RECALL = FIRST_OWN + 11  # one of the versions of a chunk's memory: `tag.round` 0 or 1; answered with its number
     REMIND = FIRST_OWN + 12  # ... and back: version `word`
     REST = FIRST_OWN + 13  # nobody shall wait for this worker (word 1), or again (0)
+    LEFT = FIRST_OWN + 14  # from a server: worker `word` took leave, and all it sent by way of me has been handed on
 
 
 def versions(base: int, made: int) -> int:

@@ -55,6 +55,7 @@ class _Flight:
 class _Awaited:
     flight: _Flight
     into: Callable[[Tensor], None]
+    rank: int | None  # whose message it is; None: a server's own
 
 
 class MailboxDriver:
@@ -86,6 +87,7 @@ class MailboxDriver:
         self._beside, self._closing = tuple(beside), tuple(closing)
         self._counted = Link()
         self._cause = ""
+        self._left: dict[int, set[str]] = {}  # who took leave, and of which servers
 
     def launch(self, place: Place, program: Exchange) -> None:
         assert place not in self._order, f"{place} is under way already"
@@ -176,12 +178,23 @@ class MailboxDriver:
         if letter.kind in (Kind.LOST, Kind.BYE, Ask.TROUBLE):
             who = "" if letter.kind == Ask.TROUBLE else f"{letter.sender} is gone: "
             self._give_up(f"{who}{letter.text}" or "it left")
+        if letter.kind == Ask.LEFT:
+            self._miss(letter.word, letter)
+            return
         key = letter.tag, letter.word if letter.kind in (Ask.GATHER, Ask.PARCEL) else 0
         awaited = self._awaited.pop(key, None)
         if awaited is None:
             self._early[key] = letter.payload
         else:
             self._hand(awaited, letter.payload)
+
+    def _miss(self, rank: int, letter: Letter) -> None:
+        """Nothing more comes from this rank by way of this server. If by way of none, I may wait for it in vain."""
+        servers = self._left.setdefault(rank, set())
+        servers.add(letter.sender)
+        every = {self.wiring.servers[s] for s in self.wiring.relaying}
+        if servers >= every and any(one.rank == rank for one in self._awaited.values()):
+            self._give_up(f"Rank {rank} left ({letter.text or 'without a reason'}) while others waited for it")
 
     def _hand(self, awaited: _Awaited, payload: Tensor) -> None:
         awaited.into(payload)
@@ -245,7 +258,7 @@ class MailboxDriver:
                 if rank == mine:
                     self._send(piece.server, Ask.GATHER, m[at], part)
                 else:
-                    self._await(flight, (part, rank), _into(out[rank][at]))
+                    self._await(flight, (part, rank), _into(out[rank][at]), rank)
         out[mine] = m
         return lambda: [t.to(m.device) for t in out]
 
@@ -262,7 +275,7 @@ class MailboxDriver:
             if message.numel():
                 self._send(servers[peer % len(servers)], Ask.PARCEL, message, piece, peer)
             if lengths[i]:
-                self._await(flight, (piece, peer), _into(out[i]))
+                self._await(flight, (piece, peer), _into(out[i]), peer)
         device = messages[0].device if messages else torch.device("cpu")
         return lambda: [t.to(device) for t in out]
 
@@ -290,12 +303,12 @@ class MailboxDriver:
         if server not in self.wiring.beside:
             self.link.send(nbytes, 1)
 
-    def _await(self, flight: _Flight, key: Key, into: Callable[[Tensor], None]) -> None:
+    def _await(self, flight: _Flight, key: Key, into: Callable[[Tensor], None], rank: int | None = None) -> None:
         if key in self._early:
             into(self._early.pop(key))
             return
         flight.missing += 1
-        self._awaited[key] = _Awaited(flight, into)
+        self._awaited[key] = _Awaited(flight, into, rank)
 
 
 def _into(place: Tensor) -> Callable[[Tensor], None]:

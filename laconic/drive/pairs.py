@@ -10,11 +10,15 @@ asked again; one that died is an error at the next step. What exactly is said is
 
 With a `bound` neighbours also tell each other their clocks after every step, and a step waits until no neighbour is
 further behind (`ssp` over gossip). Who rests is not waited for.
+
+Models that are loaded, or agreed upon, begin a new epoch. Workers load when they come to it, not all at once: one in an
+earlier epoch is not heard (what it says is of another model), and an offer from a later one is kept until I am there.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 
 import torch
@@ -35,7 +39,7 @@ _RESTING = 1 << 62
 
 
 def name_of(rank: int) -> str:
-    return f"gossip/{rank}"
+    return f"Rank {rank}"
 
 
 class Pairs:
@@ -61,10 +65,12 @@ class Pairs:
         self.staleness = self._clock = self._told = self._epoch = 0
         self._resting = False
         self._clocks: dict[str, tuple[int, int]] = {}  # of neighbours: the epoch, and the clock in it
+        self._early: list[Letter] = []  # offers from epochs that I have not begun
         self._box, self._across, self._chance, self._link = box, [name_of(r) for r in across], chance, link
         self._asks, self._timeout_s = bool(across), timeout_s
         self._lock = threading.Condition()
         self._due = self._busy = self._closing = False
+        self._why = ""  # of my leave
         self._error: LaconicError | None = None
         self.meetings = 0
         self._thread = threading.Thread(target=self._run, name="laconic-pairs", daemon=True)
@@ -92,7 +98,7 @@ class Pairs:
 
         def clocks() -> dict[str, int]:
             told = {name: self._clocks.get(name, (0, 0)) for name in self._box.peers}
-            return {name: clock if epoch >= self._epoch else 0 for name, (epoch, clock) in told.items()}
+            return {name: self._in_my_epoch(epoch, clock) for name, (epoch, clock) in told.items()}
 
         def behind() -> int:
             return max(0, self._clock - min(clocks().values(), default=self._clock))
@@ -106,14 +112,20 @@ class Pairs:
         self.staleness = max(self.staleness, behind())
         assert self.staleness <= bound, f"the bound of {bound} was broken: {self.staleness}"
 
-    def reset(self, models: Sequence[Tensor]) -> None:
-        """Go on from here; to be called where nobody meets."""
+    def _in_my_epoch(self, epoch: int, clock: int) -> int:
+        """Who is in an earlier one has not begun; who is in a later one does not wait for me, nor I for it."""
+        return clock if epoch == self._epoch else 0 if epoch < self._epoch else _RESTING
+
+    def reset(self, models: Sequence[Tensor], *, equal: bool = True) -> None:
+        """Go on from here, in a new epoch: the others are there, or will be when they have loaded theirs. `equal`: with
+        the same models."""
         with self._lock:
             self._models, self._seen = _wide(models), [x.clone() for x in models]
-            self._speech.reset(self._models)
+            self._speech.reset(self._models, equal=equal)
             self._clock = self._told = 0
             self._resting = False
             self._epoch += 1
+            self._lock.notify_all()
 
     def rest(self) -> None:
         """Wait until no meeting that this worker asked for is under way."""
@@ -123,11 +135,15 @@ class Pairs:
                 raise PeerError(f"{self._box.name} waited {self._timeout_s:g} s for the end of a meeting in vain.")
             self._complain()
 
-    def close(self) -> None:
+    def close(self, why: str = "") -> None:
+        """`why`: something went wrong here; neighbours then stop, too, and a next step is refused."""
         with self._lock:
+            if why:
+                self._why, self._error = why, PeerError(f"{self._box.name} has taken leave of its neighbours: {why}")
             self._closing = True
             self._lock.notify_all()
-        self._thread.join()
+        if threading.current_thread() is not self._thread:  # where Python may happen to collect a replica
+            self._thread.join()
 
     def _complain(self) -> None:
         if self._error is not None:
@@ -149,21 +165,31 @@ class Pairs:
             with self._lock:
                 self._busy = False
                 self._lock.notify_all()
-            self._box.close()
+            self._box.close(self._why)
 
     def _listen(self) -> None:
+        early, self._early = self._early, []
+        for offer in early:
+            self._consider(offer)
         letter = self._box.receive(self._look_up_s)
         if letter is None:
             return
         self._look(letter)
         if letter.kind == OFFER:
-            peer, bucket = letter.sender, letter.tag.bucket
-            with self._lock:
-                self._speech.read(peer, bucket, letter.payload, letter.tag.step)
-                mine, number = self._speech.write(peer, bucket, self._models[bucket])
-                self._models[bucket] += self._speech.change(peer, bucket)
-                self.meetings += 1
-            self._send(peer, ANSWER, mine, letter.tag._replace(step=number))
+            self._consider(letter)
+
+    def _consider(self, offer: Letter) -> None:
+        peer, bucket, epoch = offer.sender, offer.tag.bucket, offer.tag.part
+        with self._lock:
+            if epoch > self._epoch:
+                self._early.append(offer)
+            if epoch != self._epoch:
+                return
+            self._speech.read(peer, bucket, offer.payload, offer.tag.step)
+            mine, number = self._speech.write(peer, bucket, self._models[bucket])
+            self._models[bucket] += self._speech.change(peer, bucket)
+            self.meetings += 1
+        self._send(peer, ANSWER, mine, offer.tag._replace(step=number))
 
     def _ask(self) -> None:
         with self._lock:
@@ -186,14 +212,17 @@ class Pairs:
             return
         self._chance = self._chance.child(1)
         partner = here[int(self._chance.words(1)) % len(here)]
+        epoch = self._epoch
         for bucket in range(len(self._models)):
             with self._lock:
+                if epoch != self._epoch:
+                    return
                 mine, number = self._speech.write(partner, bucket, self._models[bucket])
-            self._send(partner, OFFER, mine, Tag(step=number, bucket=bucket))
-            answer = self._answer(partner, bucket)
-            if answer is None:
-                return
+            self._send(partner, OFFER, mine, Tag(step=number, bucket=bucket, part=epoch))
+            answer = self._answer(partner, bucket, epoch)
             with self._lock:
+                if answer is None or epoch != self._epoch:
+                    return
                 self._speech.read(partner, bucket, answer.payload, answer.tag.step)
                 self._models[bucket] += self._speech.change(partner, bucket)
         self.meetings += 1
@@ -211,31 +240,41 @@ class Pairs:
         while self.bound is not None and (letter := self._box.receive(0.0)) is not None:
             self._look(letter)
 
-    def _answer(self, partner: str, bucket: int) -> Letter | None:
-        """None: the partner left instead."""
+    def _answer(self, partner: str, bucket: int, epoch: int) -> Letter | None:
+        """None: the partner left instead, or I have begun another epoch."""
+        end = time.monotonic() + self._timeout_s
         while True:
             self._tell_clock()
             letter = self._box.receive(self._look_up_s)
             if letter is None:
-                if partner not in self._box.peers or self._closing:
+                if partner not in self._box.peers or self._closing or epoch != self._epoch:
                     return None
+                if time.monotonic() > end:
+                    raise PeerError(
+                        f"{self._box.name} waited {self._timeout_s:g} s for the answer of {partner} in vain: it hangs, "
+                        f"or only one of the two has loaded a model."
+                    )
                 continue
             self._look(letter)
-            if letter.kind == ANSWER and letter.sender == partner and letter.tag.bucket == bucket:
+            where = letter.sender, letter.tag.bucket, letter.tag.part
+            if letter.kind == ANSWER and where == (partner, bucket, epoch):
                 return letter
 
     def _look(self, letter: Letter) -> None:
-        """Refuses what cannot be: a dead neighbour, a model of another shape."""
+        """Refuses what cannot be: a neighbour that died or stopped for a reason, a model of another shape."""
         if letter.kind == Kind.LOST:
             raise PeerError(f"{self._box.name} lost {letter.sender}: {letter.text}. See that rank's own output.")
-        if letter.kind == CLOCK:
+        if letter.kind == Kind.BYE and letter.text:
+            raise PeerError(f"{self._box.name} was left by {letter.sender}: {letter.text}")
+        if letter.kind in (CLOCK, Kind.BYE):  # who has left is not waited for any more
             with self._lock:
-                self._clocks[letter.sender] = letter.tag.step, letter.word
+                if letter.kind == CLOCK:
+                    self._clocks[letter.sender] = letter.tag.step, letter.word
                 self._lock.notify_all()
         if letter.kind in (OFFER, ANSWER):
             fits = letter.tag.bucket < len(self._models)
             mine = self._models[letter.tag.bucket] if fits else torch.empty(0)
-            if not fits or not self._speech.fits(letter.tag.bucket, letter.payload, mine):
+            if not fits or not self._speech.fits(letter.tag.bucket, letter.payload, mine, letter.tag.step):
                 raise PeerError(f"{letter.sender} sent what does not fit bucket {letter.tag.bucket} of this model.")
 
     def _send(self, to: str, kind: int, model: Tensor, tag: Tag, word: int = 0) -> None:

@@ -6,7 +6,8 @@
 
 Both ends know the same h, so the sum of the two models stays what it was, whatever C loses: CHOCO-SGD (Koloskova,
 Stich, Jaggi, ICML 2019, arXiv:1902.00340) along one edge at a time, for pairs that do not wait for anybody. Two
-copies of the model are kept an edge. Small buckets, which travel dense beside a compressor, are said whole.
+copies of the model are kept an edge. Small buckets, which travel dense beside a compressor, are said whole. So is the
+first word on an edge after models were loaded: they may differ, and differences that nobody has said would stay.
 """
 
 from __future__ import annotations
@@ -33,17 +34,17 @@ class Speech:
         self._theirs: dict[Edge, Tensor] = {}
         self._count: dict[Edge, int] = {}
 
-    def reset(self, models: Sequence[Tensor]) -> None:
-        """Models are equal on all workers."""
-        self._start = [x.clone() for x in models] if self._ways else []
+    def reset(self, models: Sequence[Tensor], *, equal: bool = True) -> None:
+        """Go on from these. `equal`: they are the same on all workers."""
+        self._start = [x.clone() for x in models] if self._ways and equal else []
         self._mine, self._theirs, self._count = {}, {}, {}
 
     def write(self, peer: str, bucket: int, model: Tensor) -> tuple[Tensor, int]:
-        """What to tell the peer of my model, and the number of this message."""
+        """What to tell the peer of my model, and the number of this message; 0: the whole model."""
         edge, way = (peer, bucket), self._way(bucket)
-        if way is None:
+        if way is None or not (self._start or edge in self._mine):
             self._mine[edge] = model.clone()
-            return self._mine[edge], 0
+            return model.clone(), 0
         number = self._count[edge] = self._count.get(edge, 0) + 1
         held, turn = self._held(self._mine, edge), self._turn(number)
         message, _ = way.write(model - held, torch.empty(0), turn)
@@ -53,8 +54,8 @@ class Speech:
     def read(self, peer: str, bucket: int, message: Tensor, number: int) -> None:
         """Note what the peer told of its own."""
         edge, way = (peer, bucket), self._way(bucket)
-        if way is None:
-            self._theirs[edge] = message
+        if way is None or number == 0:
+            self._theirs[edge] = message.clone()
         else:
             held = self._held(self._theirs, edge)
             held += way.read(message, self._turn(number)).to(held)
@@ -65,9 +66,9 @@ class Speech:
         gamma = 1.0 if self._way(bucket) is None else self._gamma
         return (self._theirs[edge] - self._mine[edge]) * (gamma / 2)
 
-    def fits(self, bucket: int, message: Tensor, model: Tensor) -> bool:
-        """Could this be a message about that model?"""
-        if self._way(bucket) is not None:
+    def fits(self, bucket: int, message: Tensor, model: Tensor, number: int = 0) -> bool:
+        """Could this be message `number` about that model?"""
+        if self._way(bucket) is not None and number:
             return message.dtype == torch.uint8 and message.dim() == 1
         return message.shape == model.shape and message.dtype == model.dtype
 

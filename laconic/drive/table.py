@@ -1,7 +1,7 @@
 """A worker's view of values that live on servers: push updates, pull ranges, no barrier.
 
     table.start(key, tensor, Rule())        all workers; the first one's value counts
-    table.push(key, update)                 returns at once; waits only while `window` pushes are unanswered
+    table.push(key, update)                 returns at once; waits only while too many pushes are unanswered
     table.push_packed(key, message, clerk, step)        the same of a packed message; the server decodes it
     pulled = table.pull(key, at_least=version)          waits until the key has absorbed so many updates
     pulled = table.pull(key, everyone=c - s)            ... or until every worker has pushed so often
@@ -31,6 +31,7 @@ from laconic.net.mailbox import Mailbox
 from laconic.net.peer import Letter
 
 _LOOK_UP_S = 1.0
+WINDOW_BYTES = 256 << 20
 
 
 CHANGED, ENCODED = 1, 2  # `tag.slot` of answers that tell changes only, see server/table.py
@@ -55,10 +56,11 @@ class Table:
         timeout_s: float,
         *,
         window: int = 64,
+        window_bytes: int = WINDOW_BYTES,
         beside: Collection[int] = (),
     ) -> None:
-        """The mailbox is this table's alone. `window`: pushes that may be unanswered; `beside`: servers in this
-        process, to which nothing is counted."""
+        """The mailbox is this table's alone. `window`, `window_bytes`: pushes that may be unanswered before another
+        waits; `beside`: servers in this process, to which nothing is counted."""
         if window < 1:
             raise UsageError(f"A window of {window} pushes: give at least 1.")
         self.box, self.servers, self.link, self.timeout_s, self.window = box, tuple(servers), link, timeout_s, window
@@ -67,9 +69,10 @@ class Table:
         self._known: dict[int, Tensor] = {}  # keys of which only changes are told
         self._damping: dict[int, float] = {}
         self.readers: dict[int, Reader] = {}  # who reads changes of a key that are encoded
-        self._orders: dict[Clerk, int] = {}
+        self._orders: dict[tuple[int, Clerk], int] = {}  # what each server was told
         self._answers: dict[int, Letter] = {}
-        self._unanswered: set[int] = set()
+        self._unanswered: dict[int, int] = {}  # pushes, and their bytes
+        self.window_bytes = window_bytes
         self._count, self._beside = 0, frozenset(beside)
         self.dropped = 0  # pushes that came too late to count
 
@@ -84,16 +87,18 @@ class Table:
 
     def push(self, key: int, update: Tensor) -> None:
         self._make_room()
-        self._unanswered.add(self._send(key, Ask.PUSH, update))
+        self._unanswered[self._send(key, Ask.PUSH, update)] = update.nbytes
 
     def push_packed(self, key: int, message: Tensor, clerk: Clerk, step: int) -> None:
         """`step` is that of the turn in which the message was written."""
         self._make_room()
-        number = self._orders.get(clerk)
+        told = self._server(key), clerk
+        number = self._orders.get(told)
         if number is None:
-            number = self._orders[clerk] = len(self._orders)
+            number = self._orders[told] = len(self._orders)
             self._send(key, Ask.ORDER, clerk.text(), word=number)
-        self._unanswered.add(self._send(key, Ask.PUSH, message, word=versions(number + 1, step)))
+        ticket = self._send(key, Ask.PUSH, message, word=versions(number + 1, step))
+        self._unanswered[ticket] = message.nbytes
 
     def pull(
         self, key: int, at_least: int = 0, everyone: int = 0, start: int = 0, stop: int | None = None, own: int = 0
@@ -145,18 +150,22 @@ class Table:
         self._listen(lambda: not self._unanswered)
 
     def _make_room(self) -> None:
-        self._listen(lambda: len(self._unanswered) < self.window)
+        """What a slow server has not taken yet lies in this worker's memory."""
+        self._listen(lambda: len(self._unanswered) < self.window and sum(self._unanswered.values()) < self.window_bytes)
 
     def _send(
         self, key: int, kind: Ask, payload: Tensor | str, word: int = 0, everyone: int = 0, *, exact: bool = False
     ) -> int:
         self._count += 1
         tag = Tag(step=self._count & 0xFFFFFFFF, bucket=key, part=everyone, round=int(exact))
-        server = key % len(self.servers)
+        server = self._server(key)
         nbytes = self.box.send(self.servers[server], kind, payload, tag, word)
         if server not in self._beside:
             self.link.send(nbytes, 1)
         return tag.step
+
+    def _server(self, key: int) -> int:
+        return key % len(self.servers)
 
     def _answer(self, ticket: int) -> Letter:
         self._listen(lambda: ticket in self._answers)
@@ -168,16 +177,23 @@ class Table:
             letter = self.box.receive(_LOOK_UP_S)
             if letter is None:
                 if time.monotonic() > end:
-                    raise PeerError(f"{self.box.name}: no answer from the servers for {self.timeout_s:g} s.")
+                    servers = ", ".join(self.servers)
+                    raise PeerError(
+                        f"{self.box.name} waited {self.timeout_s:g} s for an answer from {servers} in vain: a server "
+                        f"hangs, or waits for a worker that does."
+                    )
                 continue
-            if letter.kind in (Kind.LOST, Kind.BYE, Ask.TROUBLE):
-                raise PeerError(f"{self.box.name}: {letter.sender} says: {letter.text}")
-            self._note(letter)
+            if letter.kind == Ask.TROUBLE:
+                raise PeerError(f"{self.box.name} was told by {letter.sender}: {letter.text}")
+            if letter.kind in (Kind.LOST, Kind.BYE):
+                raise PeerError(f"{self.box.name} lost {letter.sender}: {letter.text or 'it left'}")
+            if letter.kind != Ask.LEFT:
+                self._note(letter)
             end = time.monotonic() + self.timeout_s
 
     def _note(self, letter: Letter) -> None:
         if letter.tag.step in self._unanswered:
-            self._unanswered.discard(letter.tag.step)
+            del self._unanswered[letter.tag.step]
             self.dropped += letter.tag.slot
             self.versions[letter.tag.bucket] = max(letter.word, self.versions.get(letter.tag.bucket, 0))
         else:

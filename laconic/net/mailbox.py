@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import secrets
 import time
 from collections import Counter, deque
@@ -30,13 +31,14 @@ from torch import Tensor
 from laconic.core.errors import MismatchError, PayloadError, PeerError, UsageError
 from laconic.net import frames, lines
 from laconic.net.auth import Keys
-from laconic.net.bell import Bell
-from laconic.net.door import Door
 from laconic.net.frames import Frame, Kind, Tag
 from laconic.net.peer import Letter, Peer, as_tensor, encoded, words_of
+from laconic.net.switchboard import Switchboard
 
 MOST_BYTES = 256 << 20
 _LONGEST_NAME = 200
+_LOOK_UP_S = 0.5
+_SECOND_THOUGHTS_S = 2.0  # a server that is just starting or ending may break off once; another key never fits
 _log = logging.getLogger("laconic.net")
 
 Admit = Callable[[str, dict[str, Any]], str | None]
@@ -59,41 +61,23 @@ class Mailbox:
         `admit(name, words)`: a sentence why a caller is refused, or None."""
         if host is not None:
             _check_plain(host, keys, insecure)
-        self.name, self.most_bytes, self.address = name, most_bytes, ""
+        self.name, self.most_bytes = name, most_bytes
         self.refused: Counter[str] = Counter()
-        self._keys, self._insecure, self._patience_s, self._admit = keys, insecure, patience_s, admit
-        self._context = lines.Context()
-        self._poller = zmq.Poller()
-        self._bell: Bell | None = None
-        self._door: Door | None = None
-        self._router: lines.Socket | None = None
-        self._monitor: lines.Socket | None = None
+        self._keys, self._insecure, self._admit = keys, insecure, admit
         self._by_name: dict[str, Peer] = {}
-        self._callers: dict[bytes, Peer] = {}
-        self._left: set[int] = set()  # connections of callers that took leave, until they end
-        self._calls: list[Peer] = []
         self._inbox: deque[Letter] = deque()
-        self.refusal: str | None = None
-        self._hello = b""
+        self._board = Switchboard(keys, most_bytes, patience_s)
         if host is not None:
             try:
-                self._listen(host, port)
-            except zmq.ZMQError as error:
-                self.close()
-                raise UsageError(f"Cannot listen on {host}, port {port or 'any'}: {error}.") from error
+                self._board.listen(host, port)
+            except UsageError:
+                self._board.close()
+                raise
 
-    def _listen(self, host: str, port: int) -> None:
-        if self._keys is not None:
-            self._door = Door(self._context, self._keys)
-        self._router = self._open(zmq.ROUTER)
-        self._monitor = lines.watch(self._router)
-        self._poller.register(self._monitor, zmq.POLLIN)
-        self.address = lines.listen(self._router, self._keys, host, port)
-
-    def _open(self, kind: int) -> lines.Socket:
-        socket = lines.open_socket(self._context, kind, self._keys, self.most_bytes, self._patience_s)
-        self._poller.register(socket, zmq.POLLIN)
-        return socket
+    @property
+    def address(self) -> str:
+        """Where I listen, for those who call."""
+        return self._board.address
 
     # ------------------------------------------------------------- meeting
 
@@ -110,32 +94,41 @@ class Mailbox:
         as_name: str | None = None,
     ) -> None:
         """Call these peers and wait until all have answered; `words` are what their `admit` is told, `as_name` what
-        they shall call me."""
-        hello = json.dumps({**(words or {}), "name": as_name or self.name}).encode()
-        for name, address in addresses.items():
-            _check_plain(lines.host_of(address), self._keys, self._insecure)
-            peer = Peer(self._open(zmq.DEALER), name, mine=secrets.randbits(63) | 1)
-            peer.monitor = lines.watch(peer.socket)
-            self._poller.register(peer.monitor, zmq.POLLIN)
-            self._calls.append(peer)
-            try:
-                lines.call(peer.socket, self._keys, address)
-            except zmq.ZMQError as error:
-                raise UsageError(f"{address!r} is no address of {name}: {error}. Write tcp://HOST:PORT.") from error
-        self._hello = hello
+        they shall call me. Who has not let me in is not called any longer."""
+        called = self.call(addresses, words, as_name)
         end = time.monotonic() + timeout_s
-        while missing := [n for n in addresses if n not in self._by_name]:
-            if self.refusal is not None:
-                raise MismatchError(self.refusal)
-            left = end - time.monotonic()
-            if left <= 0:
-                raise PeerError(self._not_met(missing, addresses, timeout_s))
-            self._pump(left)
+        try:
+            while missing := [peer for peer in called if not peer.theirs]:
+                left = end - time.monotonic()
+                self._check_refusal(missing, _SECOND_THOUGHTS_S if left > 0 else 0.0)
+                if left <= 0:
+                    where = ", ".join(f"{peer.name} at {addresses[peer.name]}" for peer in missing)
+                    raise PeerError(f"{self.name} found no {where} within {timeout_s:g} s.")
+                self._pump(min(left, _LOOK_UP_S))
+        except BaseException:
+            for peer in called:
+                if not peer.theirs:
+                    self._forget(peer)
+            raise
 
-    def _not_met(self, missing: Sequence[str], addresses: Mapping[str, str], timeout_s: float) -> str:
-        where = ", ".join(f"{name} at {addresses[name]}" for name in missing)
-        why = " Someone there refused the connection: is the job key the same?" if self.refused["handshake"] else ""
-        return f"{self.name} found no {where} within {timeout_s:g} s.{why}"
+    def call(
+        self, addresses: Mapping[str, str], words: Mapping[str, Any] | None = None, as_name: str | None = None
+    ) -> list[Peer]:
+        """The first half of `meet`: who answers is met while letters are awaited."""
+        hello = json.dumps({**(words or {}), "name": as_name or self.name}).encode()
+        for address in addresses.values():
+            _check_plain(lines.host_of(address), self._keys, self._insecure)
+        return [self._board.call(name, address, hello) for name, address in addresses.items()]
+
+    def _check_refusal(self, missing: Sequence[Peer], patience_s: float) -> None:
+        for peer in missing:
+            if peer.refusal:
+                raise MismatchError(peer.refusal)
+            if time.monotonic() - peer.failed_at > patience_s:
+                raise PeerError(
+                    f"{self.name} was refused by {peer.name} while keys were exchanged. Is it a laconic of the same "
+                    f"job, with the same key or as --insecure as this one?"
+                )
 
     # ------------------------------------------------------------- letters
 
@@ -151,19 +144,13 @@ class Mailbox:
                 f"A message of {frame.length} bytes to {to} is larger than the {self.most_bytes} it accepts. Use "
                 f"smaller buckets."
             )
-        return self._post(peer, frame, tensor)
+        self._post(peer, frame, tensor)
+        return frame.header_bytes + frame.length
 
-    def _post(self, peer: Peer, frame: Frame, tensor: Tensor) -> int:
+    def _post(self, peer: Peer, frame: Frame, tensor: Tensor) -> bool:
+        """False: its connection has ended, see net/switchboard.py."""
         view = memoryview(tensor.view(-1).view(torch.uint8).numpy()) if tensor.numel() else memoryview(b"")  # type: ignore[arg-type]  # arrays are buffers
-        header = frames.write(frame, view, whole=self._keys is None)
-        parts: list[Any] = [header, view] if peer.route is None else [peer.route, header, view]
-        try:
-            peer.socket.send_multipart(parts, copy=False)
-        except zmq.ZMQError as error:
-            if error.errno != zmq.EHOSTUNREACH:
-                raise
-            self._lose(peer)
-        return len(header) + len(view)
+        return self._board.post(peer, frames.write(frame, view, whole=self._keys is None), view)
 
     def receive(self, timeout_s: float) -> Letter | None:
         """The next letter; None if there was none in time."""
@@ -177,9 +164,7 @@ class Mailbox:
 
     def bell(self) -> Callable[[], None]:
         """For other threads: wakes who waits in `receive`, which then returns None unless there is a letter."""
-        self._bell = self._bell or Bell()
-        self._poller.register(self._bell.ear, zmq.POLLIN)
-        return self._bell.ring
+        return self._board.bell()
 
     def part(self, name: str, why: str = "") -> None:
         """Take leave of one peer; of one who is gone already it is no mistake."""
@@ -192,19 +177,8 @@ class Mailbox:
     def close(self, why: str = "") -> None:
         for name in self.peers:
             self.part(name, why)
-        self._by_name, self._callers = {}, {}
-        for peer in self._calls:
-            self._hang_up(peer)
-        self._calls = []
-        if self._router is not None:
-            lines.hang_up(self._router, self._monitor)
-            self._router = self._monitor = None
-        if self._door is not None:
-            self._door.close()
-            self._door = None
-        if self._bell is not None:
-            self._bell.close()
-        self._context.term()
+        self._by_name = {}
+        self._board.close()
 
     def __enter__(self) -> Self:
         return self
@@ -219,19 +193,15 @@ class Mailbox:
     def _pump(self, timeout_s: float) -> bool:
         """Wait for anything; then read all there is. Ends of connections count after what came before them. Returns
         whether the bell rang."""
-        if not self._poller.poll(int(1000 * timeout_s)):
+        if not self._board.wait(timeout_s):
             return False
-        ended = [peer for peer in list(self._calls) if self._look(peer)] + self._look_at_callers()
-        for peer in list(self._calls):
-            while not peer.socket.closed and (parts := _next(peer.socket)) is not None:
-                self._read(peer, parts)  # which hangs up after a BYE
-        while self._router is not None and (parts := _next(self._router)) is not None:
-            route = parts.pop(0).bytes
-            self._read(self._callers.get(route) or Peer(self._router, route=route), parts)
+        ended = [peer for peer in self._board.calls if self._look(peer)] + self._look_at_callers()
+        for peer, parts in self._board.arrivals():
+            self._read(peer, parts)
         for peer in ended:
             self._lose(peer)
-            self._left.discard(peer.fd)
-        return self._bell is not None and self._bell.rang()
+            self._board.forget_end(peer)
+        return self._board.rang()
 
     def _look(self, peer: Peer) -> bool:
         """What happened on a line I called on; True if it ended after hands were shaken."""
@@ -239,24 +209,25 @@ class Mailbox:
         ended = False
         for event in lines.happenings(peer.monitor):
             if event.ready and not peer.theirs:
-                tensor = torch.frombuffer(bytearray(self._hello), dtype=torch.uint8)
+                tensor = torch.frombuffer(bytearray(peer.hello), dtype=torch.uint8)
                 self._post(peer, Frame(Kind.HELLO, word=peer.mine, shape=tuple(tensor.shape)), tensor)
+            if event.ready:
+                peer.failed_at = math.inf
             if event.failed:
                 self.refused["handshake"] += 1
+                peer.failed_at = min(peer.failed_at, time.monotonic())
             ended = ended or (event.ended and bool(peer.theirs))
         return ended
 
     def _look_at_callers(self) -> list[Peer]:
         ended: list[Peer] = []
-        for event in lines.happenings(self._monitor) if self._monitor is not None else ():
-            if event.failed:
+        for end in self._board.ends():
+            if end.failed:
                 self._refuse("handshake", "a caller could not prove that it knows the job's key")
-            if event.ended:
-                whose = [peer for peer in self._callers.values() if peer.fd == event.fd]
-                if not whose and event.fd not in self._left:
-                    self._refuse("cut", "a connection ended without a greeting: too large a frame, or none of ours")
-                self._left.discard(event.fd)
-                ended += whose
+            elif end.whose is None:
+                self._refuse("cut", "a connection ended without a greeting: too large a frame, or none of ours")
+            else:
+                ended.append(end.whose)
         return ended
 
     def _read(self, peer: Peer, parts: Sequence[zmq.Frame]) -> None:
@@ -297,15 +268,18 @@ class Mailbox:
             return None
         peer.theirs = frame.word
         assert peer.route is not None, "a caller"
-        self._callers[peer.route] = self._by_name[name] = peer
-        self._post(peer, Frame(Kind.WELCOME, word=peer.mine, session=peer.theirs), torch.empty(0, dtype=torch.uint8))
+        self._board.callers[peer.route] = self._by_name[name] = peer
+        welcome = Frame(Kind.WELCOME, word=peer.mine, session=peer.theirs)
+        if not self._post(peer, welcome, torch.empty(0, dtype=torch.uint8)):
+            self._lose(peer)  # its end was seen before its greeting
+            self._board.forget_end(peer)
         return None
 
     def _answered(self, peer: Peer, frame: Frame, payload: zmq.Frame) -> None:
         if frame.session != peer.mine or frame.kind not in (Kind.WELCOME, Kind.REFUSED):
             return self._refuse("session", f"{peer.name} answered a greeting with a frame of kind {frame.kind}")
         if frame.kind == Kind.REFUSED:
-            self.refusal = f"{peer.name} refused {self.name}: {bytes(payload.buffer).decode(errors='replace')}"
+            peer.refusal = f"{peer.name} refused {self.name}: {bytes(payload.buffer).decode(errors='replace')}"
             return None
         peer.theirs = frame.word
         self._by_name[peer.name] = peer
@@ -320,19 +294,9 @@ class Mailbox:
             self._inbox.append(Letter(peer.name, Kind.LOST, Tag(), 0, encoded("its connection ended without a word")))
 
     def _forget(self, peer: Peer) -> None:
-        self._by_name.pop(peer.name, None)
-        if peer.route is not None:
-            self._callers.pop(peer.route, None)
-            self._left.add(peer.fd)
-        elif peer in self._calls:
-            self._calls.remove(peer)
-            self._hang_up(peer)
-
-    def _hang_up(self, peer: Peer) -> None:
-        for socket in (peer.socket, peer.monitor):
-            if socket is not None:
-                self._poller.unregister(socket)
-        lines.hang_up(peer.socket, peer.monitor)
+        if self._by_name.get(peer.name) is peer:
+            del self._by_name[peer.name]
+        self._board.forget(peer)
 
     def _refuse(self, reason: str, sentence: str) -> None:
         self.refused[reason] += 1
@@ -347,11 +311,3 @@ def _check_plain(host: str, keys: Keys | None, insecure: bool) -> None:
             f"{host} is not this machine alone, and there is no job key: anyone there could read and write the model. "
             f"Make a key with `laconic keygen job.key` and give it to all, or type --insecure."
         )
-
-
-def _next(socket: lines.Socket) -> list[zmq.Frame] | None:
-    try:
-        parts: list[zmq.Frame] = socket.recv_multipart(zmq.NOBLOCK, copy=False)
-    except zmq.Again:
-        return None
-    return parts

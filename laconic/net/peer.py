@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,6 +36,9 @@ class Peer:
     route: bytes | None = None  # its address on my listening socket; None: I called
     fd: int = -1
     monitor: lines.Socket | None = None
+    hello: bytes = b""  # what I say when the line stands
+    refusal: str = ""  # why it did not let me in
+    failed_at: float = math.inf  # when it first broke off while keys were exchanged
     theirs: int = 0  # the session that frames to it must carry; 0: hands were not shaken yet
     mine: int = 0
     sent: int = 0

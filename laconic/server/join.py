@@ -69,7 +69,7 @@ def _join(
             board.put(f"server/{s}", hosted[s].address)
     addresses = given or tuple(board.get(f"server/{s}") for s in range(count))
     calls, wiring = plan_calls(topology, me, session.world, addresses, frozenset(hosted))
-    box = Mailbox(me.name, keys=keys, insecure=session.insecure)
+    box = Mailbox(f"Rank {session.rank}", keys=keys, insecure=session.insecure)
     driver = MailboxDriver(
         box,
         wiring,
@@ -102,7 +102,7 @@ def join_table(
     addresses = given or tuple(board.get(f"server/{s}") for s in range(count))
     beside = frozenset() if given else frozenset(range(session.rank, count, session.world))
     me = Member(f"{board.get('group')}{TABLE}", session.rank)
-    box = Mailbox(me.name, keys=keys, insecure=session.insecure)
+    box = Mailbox(f"Rank {session.rank}", keys=keys, insecure=session.insecure)
     calls, _ = plan_calls(topology, me, session.world, addresses)
     for call in calls:
         box.meet({call.name: call.address}, session.timeout_s, call.words, call.as_name)

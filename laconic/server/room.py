@@ -19,7 +19,7 @@ from laconic.core.errors import MismatchError, PayloadError
 from laconic.drive.asks import Ask, chunk_of, order_of, split_versions
 from laconic.drive.shelf import Shelf
 from laconic.net.frames import Tag
-from laconic.net.peer import Letter
+from laconic.net.peer import Letter, encoded
 from laconic.plan import component
 from laconic.server.sums import Total
 from laconic.server.table import Table
@@ -58,6 +58,8 @@ class Room:
             self.tell_all(f"Rank {rank} died or was cut off: {why}")
         elif self._waits_for(rank):
             self.tell_all(f"Rank {rank} left ({why or 'without a reason'}) while others waited for it")
+        else:
+            self._tell(Ask.LEFT, why, rank)  # they know what they still wait for
 
     def tick(self) -> float | None:
         """Seconds until something must be done though nobody says anything; None: nothing."""
@@ -65,9 +67,11 @@ class Room:
 
     def tell_all(self, sentence: str) -> None:
         self.troubles += 1
-        text = torch.frombuffer(bytearray(sentence.encode()), dtype=torch.uint8)
+        self._tell(Ask.TROUBLE, sentence, 0)
+
+    def _tell(self, kind: Ask, sentence: str, word: int) -> None:
         for rank in sorted(self.here):
-            self._send(rank, Ask.TROUBLE, text, Tag(), 0)
+            self._send(rank, kind, encoded(sentence), Tag(), word)
 
     def _do(self, rank: int, letter: Letter) -> None:
         works: dict[int, Callable[[int, Letter], None]] = {

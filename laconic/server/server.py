@@ -10,6 +10,7 @@ or several at once. Whatever hostile or broken peers send is counted and logged 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -66,15 +67,16 @@ class Server:
         self.address = self.box.address
 
     def run(self, until: Callable[[], bool]) -> None:
-        """Serve; `until` is asked a few times a second."""
+        """Serve; `until` is asked a few times a second, however many letters come."""
         farewell = "the server was stopped"
         try:
             while not until():
                 due = [s for s in (room.tick() for room in self._rooms.values()) if s is not None]
-                letter = self.box.receive(min([_LOOK_UP_S, *due]))
+                patience_s = min([_LOOK_UP_S, *due])
+                letter, end = self.box.receive(patience_s), time.monotonic() + patience_s
                 while letter is not None:
                     self._take(letter)
-                    letter = self.box.receive(0.0)
+                    letter = self.box.receive(0.0) if time.monotonic() < end else None
         except Exception as error:
             farewell = f"the server failed: {type(error).__name__}: {error}"
             raise
@@ -128,7 +130,7 @@ class Server:
             return
         if letter.kind == Ask.ANSWER:
             room.answer_all(letter.payload, letter.tag)
-        else:
+        elif letter.kind != Ask.LEFT:  # another leaf is done
             room.tell_all(f"The root of the tree says: {letter.text or 'goodbye'}")
 
     def _take(self, letter: Letter) -> None:

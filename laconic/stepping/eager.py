@@ -28,7 +28,8 @@ from laconic.compress.identity import add_up
 from laconic.core.errors import LaconicError, PeerError
 from laconic.core.exchange import Exchanged, Sum, Turn
 from laconic.drive.base import Place
-from laconic.stepping.on_servers import check_finite, check_flushed
+from laconic.gossiping import check_finite
+from laconic.stepping.on_servers import check_flushed
 from laconic.stepping.statistics import average_statistics
 from laconic.sync.clocks import may_go_on
 from laconic.sync.shared import AbstractShared
@@ -78,7 +79,7 @@ class Eager:
     # ------------------------------------------------------------- the training's side
 
     def after_step(self, replica: Replica) -> None:
-        check_finite(replica)
+        check_finite(replica, [b.values() for b in replica.buckets])
         with self._lock:
             self._paused = self._resting = False
             for unsaid, bucket, seen in zip(self._unsaid, replica.buckets, self._seen, strict=True):

@@ -21,7 +21,7 @@ from laconic.core.exchange import Turn
 from laconic.drive.base import Place
 from laconic.drive.rule import Rule
 from laconic.drive.table import Table
-from laconic.gossiping import stop
+from laconic.gossiping import check_finite
 from laconic.stepping.statistics import average_statistics
 from laconic.sync.clocks import must_have
 from laconic.sync.shared import IN_ROUNDS, AbstractShared
@@ -51,7 +51,7 @@ class OnServers:
     def after_step(self, replica: Replica) -> None:
         pushes, pulls = self.sync.pushes(replica.steps), self.sync.pulls(replica.steps)
         if pushes:
-            check_finite(replica)
+            check_finite(replica, [b.values() for b in replica.buckets])
             self.pushed += 1
         asked = [self._ask(b) for b in range(len(replica.buckets))] if pulls else []
         if pushes:
@@ -61,7 +61,7 @@ class OnServers:
 
     def flush(self, replica: Replica) -> None:
         """Everyone's steps are in, and everyone reads the same."""
-        check_finite(replica)
+        check_finite(replica, [b.values() for b in replica.buckets])
         if not self.sync.pushes(replica.steps):
             self.pushed += 1
             self._push(replica)
@@ -165,19 +165,6 @@ class OnServers:
             raise StateError("The checkpoint's error memories are those of another plan or model.")
         self._residuals = [r.clone() for r in residuals]
         self.restart(replica)
-
-
-def check_finite(replica: Replica) -> None:
-    """A model with NaN in it is not sent to anyone: its rank stops alone."""
-    for bucket in replica.buckets:
-        bad = bucket.bad(bucket.values())
-        if any(bad):
-            name = bucket.spec.names[bad.index(True)]
-            stop(
-                replica,
-                f"Rank {replica.seat.rank} found NaN or infinity in {name!r} of its model after step {replica.steps}. "
-                f"It was not sent to anyone. Lower the learning rate or clip.",
-            )
 
 
 def check_flushed(replica: Replica) -> None:

@@ -75,11 +75,26 @@ def check(graph: AbstractGraph, world: int, *, rows: bool) -> None:
         _check_sums(graph, w.sum(0), "column", "what a rank sends must be handed out completely, or the mean drifts.")
         if rows:
             _check_sums(graph, w.sum(1), "row", "fix it, or mix by push_sum, which needs only columns.")
-    if graph.gap(world) < _EXACT:
+        for rank in (~(w > 0).any(1)).nonzero().flatten().tolist():
+            raise PlanError(f"{graph}: row {rank} of the weights is zero: rank {rank} would be left without a model.")
+    if graph.gap(world) < _EXACT or not (rows or _all_meet(graph, world)):
         raise PlanError(
-            f"{graph}: these weights do not bring all models together (spectral gap 0): some ranks never "
-            f"hear of each other, or only swap their models."
+            f"{graph}: these weights do not bring all models together (spectral gap {graph.gap(world):.2g}): some "
+            f"ranks never hear of each other, or only swap their models."
         )
+
+
+def _all_meet(graph: AbstractGraph, world: int) -> bool:
+    """Does everyone hear of everyone, after enough periods in all later ones? (A positive gap says so where rows and
+    columns add up to one; of columns alone it does not: one rank could gather all weight.)"""
+    if not graph.period(world):
+        return True
+    reach = (graph.product(world) > 0).to(torch.float64)
+    for _ in range((world * world).bit_length()):  # a power of (n-1)^2 + 1 is enough (Wielandt)
+        if bool(reach.all()):
+            break
+        reach = (reach @ reach > 0).to(torch.float64)
+    return bool(reach.all())
 
 
 def _check_sums(graph: AbstractGraph, sums: Tensor, what: str, advice: str) -> None:

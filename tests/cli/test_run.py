@@ -60,6 +60,12 @@ def test_one_machine_needs_no_port(script: str) -> None:
     assert not resolved("--master-port", "29501", script).standalone
 
 
+def test_servers_of_one_machine_are_not_started_for_ranks_on_several(script: str) -> None:
+    with pytest.raises(UsageError, match="only this machine's ranks would find"):
+        resolved("--servers", "1", "--nnodes", "2", "--rdzv-backend=c10d", "--rdzv-endpoint=host:29400", script)
+    assert resolved("--servers", "1", "--master-port", "29501", script).servers == 1
+
+
 def test_without_a_count_every_core_or_gpu_gets_a_process(script: str) -> None:
     assert int(resolved(script).nproc_per_node) == torchrun.determine_local_world_size("auto")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from laconic.cli import main
+from laconic.cli import main, serve
 from laconic.cli.servers import check_count, job_key
 from laconic.core.errors import UsageError
-from laconic.net.auth import Keys, read_keys
+from laconic.net.auth import Keys, read_keys, write_keys
 
 TRAIN = """
 import torch, laconic
@@ -43,6 +43,23 @@ def test_serve_refuses_plain_text_beyond_this_machine(capsys: pytest.CaptureFixt
     assert "--insecure" in capsys.readouterr().err
 
 
+def test_a_key_and_insecure_contradict_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "job.key"
+    main(["keygen", str(path)])
+    assert main(["serve", "--key", str(path), "--insecure"]) == 2
+    assert "--insecure means no key" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="--insecure means no key"):
+        job_key(path, {}, insecure=True)
+
+
+def test_serve_takes_its_key_from_where_workers_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path, keys = tmp_path / "job.key", Keys.make()
+    write_keys(path, keys)
+    monkeypatch.setenv("LACONIC_KEY_FILE", str(path))
+    assert serve._keys(None, insecure=False) == keys
+    assert serve._keys(None, insecure=True) is None
+
+
 @pytest.mark.parametrize(
     ("servers", "plan", "sentence"),
     [
@@ -68,7 +85,8 @@ def test_a_fitting_number_is_accepted():
 def test_a_run_has_a_key_unless_somebody_decided_otherwise(tmp_path: Path):
     assert Keys.from_text(job_key(None, {}, insecure=False)["LACONIC_KEY"])
     assert job_key(None, {"LACONIC_SERVERS": "tcp://127.0.0.1:1"}, insecure=False) == {}
-    assert job_key(None, {}, insecure=True) == {"LACONIC_INSECURE": "1"}
+    plain = {"LACONIC_INSECURE": "1", "LACONIC_KEY": "", "LACONIC_KEY_FILE": ""}
+    assert job_key(None, {"LACONIC_KEY": Keys.make().text()}, insecure=True) == plain
     main(["keygen", str(tmp_path / "k")])
     assert job_key(tmp_path / "k", {}, insecure=False) == {"LACONIC_KEY": read_keys(tmp_path / "k").text()}
 

@@ -13,7 +13,7 @@ def test_a_task_is_told_steps_and_a_seed_for_every_repetition():
     work = workload("bytes", ["--layers", "2"], 12)
     first, second = work.script(0), work.script(1)
     assert (first.target, first.is_module) == ("laconic.tasks.bytes", True)
-    assert first.args == ("--layers", "2", "--steps", "12", "--seed", "0")
+    assert first.args == ("--batch", "1", "--layers", "2", "--steps", "12", "--seed", "0")
     assert second.args[-2:] == ("--seed", "1")
     assert work.last_step is None
 
@@ -22,8 +22,9 @@ def test_the_users_own_seed_is_the_first_one():
     assert workload("digits", ["--seed", "7"], None).script(2).args[-1] == "9"
 
 
-def test_fashion_is_judged_by_fewer_images_unless_told_otherwise():
+def test_tasks_are_made_short_unless_told_otherwise():
     assert workload("fashion", [], None).script(0).args[:2] == ("--eval-images", "2000")
+    assert workload("bytes", ["--batch", "2"], None).script(0).args[:4] == ("--batch", "1", "--batch", "2")
     assert workload("fashion", ["--eval-images", "9"], None).script(0).args[2:4] == ("--eval-images", "9")
 
 

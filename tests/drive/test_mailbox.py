@@ -17,6 +17,7 @@ from laconic.core.bucket import BucketSpec
 from laconic.core.errors import LaconicError, PeerError
 from laconic.core.exchange import (
     Deal,
+    Exchange,
     Exchanged,
     Gather,
     Max,
@@ -29,6 +30,7 @@ from laconic.core.exchange import (
     deal_ragged,
     gather_ragged,
 )
+from laconic.drive.asks import Ask
 from laconic.drive.base import Place
 from laconic.drive.lockstep import lockstep
 from laconic.drive.mailbox import MailboxDriver
@@ -99,6 +101,11 @@ def exchanged(driver: MailboxDriver, place: Place, t: Tensor) -> Tensor:
     """Trouble shows at once, or when it is waited for."""
     driver.launch(place, mean_of(t))
     return driver.finish()[0].mean
+
+
+def _exchange(driver: MailboxDriver, program: Exchange) -> None:
+    driver.launch(Place(0, 0), program)
+    driver.finish()
 
 
 @pytest.mark.parametrize("topology", [ONE, PS(servers=2), PS(servers=4), BESIDE, TREE], ids=str)
@@ -247,6 +254,28 @@ def test_a_worker_that_leaves_early_is_named_with_its_reason():
         return str(error.value)
 
     assert "ended after step 3" in on_cluster(2, ONE, work)[0]
+
+
+@pytest.mark.parametrize("topology", [ONE, PS(servers=2), BESIDE, TREE], ids=str)
+def test_a_worker_that_leaves_after_others_have_spoken_is_named_too(topology: ParameterServer):
+    """What is handed on is not counted by servers: they do not know that anybody waits for it."""
+
+    async def gather() -> Exchanged:
+        await Gather(bytes_of(1, 2, 3))
+        return Exchanged(torch.empty(0), torch.empty(0), ())
+
+    def work(driver: MailboxDriver, rank: int) -> str:
+        if rank == 1:
+            while (letter := driver.box.receive(TIMEOUT_S)) is None or letter.kind != Ask.GATHER:
+                pass
+            driver.close("ended after step 3")
+            return ""
+        with pytest.raises(PeerError) as error:
+            _exchange(driver, gather())
+        return str(error.value)
+
+    told, _ = on_cluster(2, topology, work)
+    assert "Rank 1 left (ended after step 3) while others waited for it" in told
 
 
 def test_a_server_without_the_memory_of_a_checkpoint_says_so():

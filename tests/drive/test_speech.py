@@ -15,14 +15,14 @@ from laconic.topology import AllReduce
 SPEC = BucketSpec(0, ("x",), ((256,),))
 
 
-def speeches(text: str, gamma: float) -> list[Speech]:
+def speeches(text: str, gamma: float, *, loaded: list[torch.Tensor] | None = None) -> list[Speech]:
     made = []
     for rank in range(2):
         seat = Seat(rank, 2, AllReduce(), seed=3)
         compress = component(text)
         way = solo(compress, SPEC, "test")  # type: ignore[arg-type]
         made.append(Speech(seat, [way], gamma) if text != "none" else Speech())
-        made[-1].reset([torch.zeros(256)])
+        made[-1].reset([torch.zeros(256)] if loaded is None else [loaded[rank]], equal=loaded is None)
     return made
 
 
@@ -50,10 +50,23 @@ def test_two_come_together_and_keep_their_sum(text: str, gamma: float, meetings:
     assert float((models[0] - models[1]).norm()) < 0.05 * apart
 
 
+@pytest.mark.parametrize("text", ["none", "qsgd(bits=4)"])
+def test_loaded_models_that_differ_come_together_too(text: str):
+    """Each worker's checkpoint has its own model: the first word on an edge is whole, then differences are said."""
+    models = [torch.randn(256, generator=torch.Generator().manual_seed(r)) for r in range(2)]
+    two, total, apart = speeches(text, 0.5, loaded=models), sum(models), float((models[0] - models[1]).norm())
+    for _ in range(60):
+        meet(two, models)
+        assert torch.allclose(models[0] + models[1], total, atol=1e-4)
+    assert float((models[0] - models[1]).norm()) < 0.05 * apart
+
+
 def test_what_a_message_cannot_be_is_seen():
     whole, packed = speeches("none", 1.0)[0], speeches("topk(0.1)", 0.2)[0]
     model = torch.zeros(256)
     assert whole.fits(0, torch.zeros(256), model)
     assert not whole.fits(0, torch.zeros(255), model)
-    assert not packed.fits(0, torch.zeros(256), model)
-    assert packed.fits(0, torch.zeros(9, dtype=torch.uint8), model)
+    assert packed.fits(0, torch.zeros(256), model, 0)
+    assert not packed.fits(0, torch.zeros(256), model, 1)
+    assert not packed.fits(0, torch.zeros(9, dtype=torch.uint8), model, 0)
+    assert packed.fits(0, torch.zeros(9, dtype=torch.uint8), model, 1)

@@ -140,3 +140,35 @@ def test_a_key_must_be_started_before_it_is_pulled():
             table.pull(9)
 
     on_tables(1, work)
+
+
+def test_every_server_is_told_how_to_read_packed_updates():
+    """After a model was loaded keys are new, and may live elsewhere."""
+    codec = component("topk(0.5)")
+    assert isinstance(codec, AbstractOneShot)
+    spec = one_tensor(4)
+    clerk = ServerClerk(codec, 4, 0, 1, 1, 0, 0, 0, False, remember=False, damping=1.0)
+
+    def work(table, rank):
+        for key in (0, 1):
+            table.start(key, torch.zeros(4))
+            turn = Turn(Seat(0, 1, ParameterServer()), 1)
+            table.push_packed(key, Desk(codec, spec, turn).write(torch.tensor([3.0, 0, 0, 4]), 0), clerk, 1)
+            assert table.pull(key, own=1).value.tolist() == [3.0, 0, 0, 4]
+
+    on_tables(1, work)
+
+
+def test_large_pushes_wait_for_those_before_them():
+    """However slow a server is, what it has not taken does not fill the worker's memory."""
+
+    def work(table, rank):
+        table.start(0, torch.zeros(100))
+        most = 0
+        for _ in range(20):
+            table.push(0, torch.ones(100))
+            most = max(most, len(table._unanswered))
+        assert most <= 2
+        assert table.pull(0, own=20).value[0] == 20
+
+    on_tables(1, work, window_bytes=401)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import torch
 import zmq
 
-from laconic.core.errors import PayloadError, PeerError, UsageError
+from laconic.core.errors import MismatchError, PayloadError, PeerError, UsageError
 from laconic.net.auth import Keys
 from laconic.net.frames import FIRST_OWN, Kind, Tag
 from laconic.net.mailbox import Letter, Mailbox
@@ -21,21 +22,21 @@ from tests.net.fuzz import Fuzzer
 HOST = "127.0.0.1"
 DATA = FIRST_OWN
 KEYS = Keys.make()
+NOTHING = torch.empty(0, dtype=torch.uint8)
 both = pytest.mark.parametrize("keys", [KEYS, None], ids=["curve", "plain"])
 
 
 def meet(server: Mailbox, client: Mailbox) -> None:
     """The handshake needs both; here one thread is both."""
-    with contextlib.suppress(PeerError):
-        client.meet({server.name: server.address}, 0.01)
+    (peer,) = client.call({server.name: server.address})
     for _ in range(100):
         if server.name in client.peers and client.name in server.peers:
             return
         assert server.receive(0.01) is None
         assert client.receive(0.01) is None
-        if client.refusal is not None:
+        if peer.refusal:
             break
-    raise AssertionError("no handshake")
+    raise AssertionError(f"no handshake. {peer.refusal}")
 
 
 def take(box: Mailbox) -> Letter:
@@ -100,6 +101,33 @@ def test_a_caller_hears_the_farewell_of_whom_it_called(pair):
     assert worker.peers == ()
 
 
+@both
+def test_a_letter_to_one_who_has_left_does_not_drown_its_last_words(pair):
+    server, worker = pair
+    worker.send("server/0", DATA, torch.ones(3))
+    worker.close("ended after step 3")
+    peer = server._by_name["worker/0"]
+    while server._post(peer, peer.next_frame(DATA, NOTHING), NOTHING):
+        pass  # somebody is still at the other end
+    assert take(server).kind == DATA
+    letter = take(server)
+    assert (letter.kind, letter.text) == (Kind.BYE, "ended after step 3")
+    assert not server.refused
+
+
+@both
+def test_one_who_greets_and_dies_before_anybody_looks_is_lost(keys):
+    with Mailbox("server/0", keys=keys, host=HOST) as server, Mailbox("worker/0", keys=keys) as worker:
+        (peer,) = worker.call({"server/0": server.address})
+        while not server._board.router.poll(0):
+            worker.receive(0.01)
+        peer.socket.linger = 0
+        worker.close()
+        letter = take(server)
+        assert (letter.sender, letter.kind) == ("worker/0", Kind.LOST)
+        assert not server._board._left, "or the next with the number of its connection could die unnoticed"
+
+
 def _die(keys: Keys | None, address: str) -> None:
     box = Mailbox("worker/0", keys=keys)
     box.meet({"server/0": address}, 10.0)
@@ -127,7 +155,7 @@ def test_a_process_that_is_killed_is_named_at_once(keys):
 @both
 def test_a_server_that_dies_is_noticed_by_its_caller(pair):
     server, worker = pair
-    server._router.linger = 0
+    server._board.router.linger = 0
     server._by_name.clear()  # so that it cannot say goodbye
     server.close()
     letter = take(worker)
@@ -137,9 +165,9 @@ def test_a_server_that_dies_is_noticed_by_its_caller(pair):
 @both
 def test_two_peers_of_one_name_are_not_let_in(pair, keys):
     server, _ = pair
-    with Mailbox("worker/0", keys=keys) as twin, pytest.raises(AssertionError, match="no handshake"):
+    refused = pytest.raises(AssertionError, match=r"server/0 refused worker/0: There is a worker/0 already\.")
+    with Mailbox("worker/0", keys=keys) as twin, refused:
         meet(server, twin)
-    assert twin.refusal == "server/0 refused worker/0: There is a worker/0 already."
     assert server.refused["hello"] == 1
 
 
@@ -151,23 +179,65 @@ def test_who_is_admitted_is_the_owners_decision():
         return "The world is full."
 
     with Mailbox("server/0", keys=None, host=HOST, admit=admit) as server, Mailbox("w", keys=None) as worker:
-        with pytest.raises(PeerError):
-            worker.meet({"server/0": server.address}, 0.1, {"world": 4})
-        server.receive(0.3)
-        worker.receive(0.3)
+        (peer,) = worker.call({"server/0": server.address}, {"world": 4})
+        while not peer.refusal:
+            server.receive(0.05)
+            worker.receive(0.05)
         assert heard == [("w", 4)]
-        assert worker.refusal == "server/0 refused w: The world is full."
+        assert peer.refusal == "server/0 refused w: The world is full."
 
 
 def test_without_the_jobs_key_nobody_gets_in():
     with Mailbox("server/0", keys=KEYS, host=HOST) as server:
         for keys in (Keys.make(), None):
             with Mailbox("worker/0", keys=keys) as stranger:
-                with pytest.raises(PeerError, match="found no server/0"):
+                with pytest.raises(PeerError, match="found no server/0|refused by server/0"):
                     stranger.meet({"server/0": server.address}, 0.3)
                 assert server.receive(0.1) is None
         assert server.refused["handshake"] >= 1
         assert server.peers == ()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "mine"), [(KEYS, Keys.make()), (KEYS, None), (None, KEYS)], ids=["another", "none", "needless"]
+)
+def test_a_key_that_does_not_fit_is_said_long_before_the_time_limit(theirs, mine, monkeypatch):
+    monkeypatch.setattr("laconic.net.mailbox._SECOND_THOUGHTS_S", 0.1)
+    with (
+        Mailbox("server/0", keys=theirs, host=HOST) as server,
+        Mailbox("worker/0", keys=mine) as worker,
+        pytest.raises(PeerError, match="worker/0 was refused by server/0 while keys were exchanged"),
+    ):
+        worker.meet({"server/0": server.address}, 60.0)
+
+
+def test_who_was_not_met_is_forgotten_and_can_be_called_again():
+    """A server that serves one job after another calls several roots in its life."""
+    with Mailbox("w", keys=None) as worker, ThreadPoolExecutor(1) as pool:
+        with Mailbox("s", keys=None, host=HOST, admit=lambda name, words: "The world is full.") as server:
+            calling = pool.submit(worker.meet, {"s": server.address}, 20.0, {"world": 4})
+            while not calling.done():
+                server.receive(0.01)
+            with pytest.raises(MismatchError, match="The world is full"):
+                calling.result()
+        with pytest.raises(PeerError, match="w found no s at"):
+            worker.meet({"s": server.address}, 0.05)
+        assert worker._board.calls == []
+        with Mailbox("s", keys=None, host=HOST) as server:
+            meet(server, worker)
+
+
+def test_the_end_of_an_old_connection_is_not_that_of_a_new_one_with_its_number():
+    """The kernel gives the number of a connection that has ended to the next one."""
+    with Mailbox("server/0", keys=None, host=HOST) as server, Mailbox("a", keys=None) as a:
+        meet(server, a)
+        (old,) = server._board.callers.values()
+        server._board.callers[b"b"] = server._by_name["b"] = replace(old, name="b", route=b"b")
+        a._by_name.clear()  # so that it cannot say goodbye
+        a.close()
+        letter = take(server)
+        assert (letter.sender, letter.kind) == ("a", Kind.LOST)
+        assert server.peers == ("b",)
 
 
 def test_another_pair_of_keys_is_turned_away_even_if_it_knows_the_listener():
@@ -181,7 +251,7 @@ def test_another_pair_of_keys_is_turned_away_even_if_it_knows_the_listener():
         caller.connect(server.address)
         caller.send_multipart([b"x", b"y"])
         assert server.receive(0.3) is None
-        assert server._door.turned_away >= 1
+        assert server._board.door.turned_away >= 1
         caller.close()
         context.term()
 
@@ -201,6 +271,12 @@ def test_a_taken_port_is_named():
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port}"):
             Mailbox("server/0", keys=None, host=HOST, port=port)
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_a_port_that_cannot_be_is_refused_instead_of_another_taken(port):
+    with pytest.raises(UsageError, match=f"port {port}: give one up to 65535"):
+        Mailbox("server/0", keys=None, host=HOST, port=port)
 
 
 def test_a_message_above_the_limit_is_refused_where_it_would_be_sent():

@@ -13,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import laconic
 from laconic.core.errors import MismatchError, NonFiniteError, PlanError, UsageError
+from laconic.stepping.eager import Eager
 from tests.processes import results
 from tests.replica.loops import batches, fit, flat, mlp, sgd
 
@@ -155,6 +156,14 @@ def test_a_second_optimizer_on_one_model_is_refused() -> None:
     laconic.distribute(model, sgd(model), "none")
     with pytest.raises(UsageError, match="already"):
         laconic.distribute(model, sgd(model), "none")
+
+
+def test_a_distance_is_not_measured_in_the_middle_of_rounds() -> None:
+    """Rounds of `ssp` over all-reduce run in a thread that uses the same connections."""
+    replica = object.__new__(laconic.Replica)
+    replica.plan, replica.stepping, replica.since = laconic.Plan.parse("ssp(2)"), object.__new__(Eager), 1
+    with pytest.raises(UsageError, match=r"Call replica.flush\(\) on all ranks before consensus_distance"):
+        replica.consensus_distance()
 
 
 def test_options_without_effect_are_refused() -> None:

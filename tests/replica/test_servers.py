@@ -71,7 +71,7 @@ def test_servers_of_their_own_are_found_by_their_addresses():
     stranger = run(
         1, _train, ["ps(servers=2)"], 5, env={**env, "LACONIC_KEY": Keys.make().text(), "LACONIC_TIMEOUT": "1"}
     )
-    assert "is the job key the same?" in stranger[0].error
+    assert "was refused by server/0 while keys were exchanged" in stranger[0].error
     for one in hosted:
         one.close()
 

@@ -121,6 +121,6 @@ def test_only_one_shot_codecs_can_be_ordered():
 def test_who_waits_for_one_that_left_is_told_and_nobody_else():
     post = Post(2)
     post.room.leave(1, "done", died=False)
-    assert post.sent == []
+    assert [(rank, kind, word) for rank, kind, _, _, word in post.sent] == [(0, Ask.LEFT, 1)]
     post.take(0, Ask.SUM, torch.ones(2))
     assert "Rank 1 has left already (done)" in post.troubles()[0]

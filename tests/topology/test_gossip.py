@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from laconic.compress import TopK
@@ -70,6 +72,27 @@ def test_gossip_beside_other_parts():
 def test_what_cannot_work_is_refused_with_a_reason(text: str, problem: str):
     with pytest.raises(PlanError, match=problem):
         Plan.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("0 0\n1 1", "row 0 of the weights is zero: rank 0 would be left without a model"),
+        ("0 0\n1 1\n\n1 1\n0 0", "row 0 of the weights is zero"),
+        ("1/2 0\n1/2 1", "some ranks never hear of each other"),  # rank 1 gathers all weight, that of rank 0 vanishes
+        ("0 1\n1 0", "only swap their models"),
+    ],
+)
+def test_weights_that_would_starve_a_rank_are_refused_for_push_sum_too(rows: str, problem: str, tmp_path: Path):
+    """Columns add up to one and there is a spectral gap, but y / w would become 0 / 0."""
+    (tmp_path / "w.txt").write_text(rows)
+    with pytest.raises(PlanError, match=problem):
+        Gossip(WeightFile(str(tmp_path / "w.txt")), PushSum()).settle(2)
+
+
+def test_directed_weights_suit_push_sum(tmp_path: Path):
+    (tmp_path / "w.txt").write_text("1/2 0 1/2\n1/2 1/2 0\n0 1/2 1/2")
+    Gossip(WeightFile(str(tmp_path / "w.txt")), PushSum()).settle(3)
 
 
 def test_ddp_hooks_do_not_gossip():
