@@ -191,7 +191,7 @@ def test_without_the_jobs_key_nobody_gets_in():
     with Mailbox("server/0", keys=KEYS, host=HOST) as server:
         for keys in (Keys.make(), None):
             with Mailbox("worker/0", keys=keys) as stranger:
-                with pytest.raises(PeerError, match="found no server/0|refused by server/0"):
+                with pytest.raises(PeerError, match=r"found no server/0|refused by server/0"):
                     stranger.meet({"server/0": server.address}, 0.3)
                 assert server.receive(0.1) is None
         assert server.refused["handshake"] >= 1
