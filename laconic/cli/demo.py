@@ -18,7 +18,7 @@ from laconic.core.files import check_writable
 from laconic.lab.enter import enter, inside
 from laconic.lab.support import support
 
-PLANS = "ef(powersgd(8)); local(4); local(4) / bf16"
+PLANS = "qsgd(4); local(4); local(4) / bf16"
 SHARED = ("--plans", PLANS, "--baselines", "ddp", "--repeat", "2")
 LAB = ("--hosts", "4", "--rate", "100mbit")
 LOOPBACK = ("-n", "4")
