@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from laconic.core.component import Component
-from laconic.core.errors import PlanError
 from laconic.schedule.profile import Profile
 
 
@@ -100,26 +99,3 @@ def fill(items: Sequence[Item], caps: Sequence[int], *, strict: bool = False) ->
             del opened[kind]
             count[kind] += 1
     return sorted(buckets, key=lambda bucket: -bucket[-1])
-
-
-ON, OFF = "on", "off"
-
-
-def check_switch(where: str, value: str) -> None:
-    if value not in (ON, OFF):
-        raise PlanError(f"{where}: guard={value!r}; it is on or off.")
-
-
-def in_runs(
-    items: Sequence[Item], profile: Profile, ends: Callable[[list[float], list[int]], list[int]]
-) -> list[list[int]]:
-    """Buckets of gradients that come one after the other, each kind by itself; `ends` says where buckets close."""
-    order = sorted(range(len(items)), key=lambda i: (profile.ready_s[i], -i))
-    buckets: list[list[int]] = []
-    for kind in dict.fromkeys(items[i].kind for i in order):
-        mine = [i for i in order if items[i].kind == kind]
-        begin = 0
-        for stop in ends([profile.ready_s[i] for i in mine], [items[i].nbytes for i in mine]):
-            buckets.append(mine[begin:stop])
-            begin = stop
-    return sorted(buckets, key=lambda bucket: order.index(bucket[-1]))

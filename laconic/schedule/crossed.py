@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from laconic.core.units import parse_bytes
-from laconic.schedule.base import ON, AbstractSchedule, Item, check_switch, fill
+from laconic.schedule.base import AbstractSchedule, Item, fill
+from laconic.schedule.measured import ON, AbstractMeasured
 from laconic.schedule.priority import AUTO
 from laconic.schedule.profile import Profile
 
@@ -25,7 +26,7 @@ _TRIED = ("1MiB", "4MiB", "25MiB", "100MiB")
 
 
 @dataclass(frozen=True)
-class Crossed(AbstractSchedule):
+class Crossed(AbstractMeasured):
     """Reduce-scatter while backward goes on, all-gather while the next forward pass does."""
 
     bucket: str = "25MiB"
@@ -33,18 +34,13 @@ class Crossed(AbstractSchedule):
 
     name: ClassVar[str] = "crossed"
     paper: ClassVar[str] = "zhang2023dear"
-    overlaps: ClassVar[bool] = True
     crosses: ClassVar[bool] = True
     halves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_switch(self.name, self.guard)
+        super().__post_init__()
         if self.bucket != AUTO:
             parse_bytes(self.bucket)
-
-    @property
-    def guarded(self) -> bool:
-        return self.guard == ON
 
     def cut(self, items: Sequence[Item]) -> list[list[int]]:
         return fill(items, [parse_bytes(Crossed.bucket if self.bucket == AUTO else self.bucket)])

@@ -11,31 +11,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from laconic.schedule.base import ON, AbstractSchedule, Item, check_switch, in_runs
-from laconic.schedule.fused import Fused
+from laconic.schedule.base import Item
+from laconic.schedule.measured import ON
+from laconic.schedule.merged import AbstractMerged, in_runs
 from laconic.schedule.partition import merged
 from laconic.schedule.profile import Profile
 
 
 @dataclass(frozen=True)
-class MgWfbp(AbstractSchedule):
+class MgWfbp(AbstractMerged):
     """Measure a few steps, then merge gradients by MG-WFBP's rule."""
 
     guard: str = ON
 
     name: ClassVar[str] = "mgwfbp"
     paper: ClassVar[str] = "shi2019mgwfbp"
-    overlaps: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_switch(self.name, self.guard)
-
-    @property
-    def guarded(self) -> bool:
-        return self.guard == ON
-
-    def cut(self, items: Sequence[Item]) -> list[list[int]]:
-        return Fused().cut(items)
 
     def recut(self, items: Sequence[Item], profile: Profile) -> list[list[int]]:
         a_s, b_s = profile.cost.line()

@@ -13,68 +13,53 @@ from typing import ClassVar
 
 from laconic.core.units import parse_bytes
 from laconic.schedule import tictac
-from laconic.schedule.base import ON, AbstractSchedule, Item, check_switch, fill
+from laconic.schedule.base import Item, fill
+from laconic.schedule.measured import ON, AbstractMeasured
 from laconic.schedule.profile import Profile
 
 
+class AbstractOrdered(AbstractMeasured):
+    """Whole buckets of one size, filled as `fused` fills them."""
+
+    bucket: str
+    paper: ClassVar[str] = "hashemi2019tictac"
+    crosses: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        parse_bytes(self.bucket)
+        super().__post_init__()
+
+    def cut(self, items: Sequence[Item]) -> list[list[int]]:
+        return fill(items, [parse_bytes(self.bucket)])
+
+    def traits(self) -> dict[str, object]:
+        return {"overlaps": "backward and the next forward pass", "buckets": self.bucket}
+
+
 @dataclass(frozen=True)
-class Tic(AbstractSchedule):
+class Tic(AbstractOrdered):
     """Send whole buckets in the order in which the next forward pass needs them, by its structure alone."""
 
     bucket: str = "4MiB"
     guard: str = ON
 
     name: ClassVar[str] = "tic"
-    paper: ClassVar[str] = "hashemi2019tictac"
-    overlaps: ClassVar[bool] = True
-    crosses: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        parse_bytes(self.bucket)
-        check_switch(self.name, self.guard)
-
-    @property
-    def guarded(self) -> bool:
-        return self.guard == ON
-
-    def cut(self, items: Sequence[Item]) -> list[list[int]]:
-        return fill(items, [parse_bytes(self.bucket)])
 
     def urgency(self, items: Sequence[Item], profile: Profile) -> list[int]:
         return _ranks(tictac.tic(_pass(profile), len(items)))
 
-    def traits(self) -> dict[str, object]:
-        return {"overlaps": "backward and the next forward pass", "buckets": self.bucket}
-
 
 @dataclass(frozen=True)
-class Tac(AbstractSchedule):
+class Tac(AbstractOrdered):
     """Send whole buckets in the order in which the next forward pass needs them, by measured times."""
 
     bucket: str = "4MiB"
     guard: str = ON
 
     name: ClassVar[str] = "tac"
-    paper: ClassVar[str] = "hashemi2019tictac"
-    overlaps: ClassVar[bool] = True
-    crosses: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        parse_bytes(self.bucket)
-        check_switch(self.name, self.guard)
-
-    @property
-    def guarded(self) -> bool:
-        return self.guard == ON
-
-    def cut(self, items: Sequence[Item]) -> list[list[int]]:
-        return fill(items, [parse_bytes(self.bucket)])
 
     def urgency(self, items: Sequence[Item], profile: Profile) -> list[int]:
         return _ranks(tictac.tac(_pass(profile), [profile.cost(item.nbytes) for item in items]))
-
-    def traits(self) -> dict[str, object]:
-        return {"overlaps": "backward and the next forward pass", "buckets": self.bucket}
 
 
 def _pass(profile: Profile) -> list[tictac.Operation]:

@@ -14,31 +14,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from laconic.schedule.base import ON, AbstractSchedule, Item, check_switch, in_runs
-from laconic.schedule.fused import Fused
+from laconic.schedule.base import Item
+from laconic.schedule.measured import ON
+from laconic.schedule.merged import AbstractMerged, in_runs
 from laconic.schedule.partition import planned
 from laconic.schedule.profile import Profile
 
 
 @dataclass(frozen=True)
-class Planned(AbstractSchedule):
+class Planned(AbstractMerged):
     """Measure a few steps, then merge gradients so that the last message arrives as early as it can."""
 
     guard: str = ON
 
     name: ClassVar[str] = "planned"
     paper: ClassVar[str] = "shi2019mgwfbp"
-    overlaps: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_switch(self.name, self.guard)
-
-    @property
-    def guarded(self) -> bool:
-        return self.guard == ON
-
-    def cut(self, items: Sequence[Item]) -> list[list[int]]:
-        return Fused().cut(items)
 
     def recut(self, items: Sequence[Item], profile: Profile) -> list[list[int]]:
         return in_runs(items, profile, lambda ready, sizes: planned(ready, sizes, profile.cost))

@@ -17,7 +17,8 @@ from typing import ClassVar
 
 from laconic.core.errors import PlanError
 from laconic.core.units import parse_bytes
-from laconic.schedule.base import ON, AbstractSchedule, Item, check_switch, fill
+from laconic.schedule.base import AbstractSchedule, Item, fill
+from laconic.schedule.measured import ON, AbstractMeasured
 from laconic.schedule.profile import Profile
 
 AUTO = "auto"
@@ -25,7 +26,7 @@ _TRIED = (("1MiB", "4MiB"), ("4MiB", "4MiB"), ("4MiB", "16MiB"), ("16MiB", "64Mi
 
 
 @dataclass(frozen=True)
-class Priority(AbstractSchedule):
+class Priority(AbstractMeasured):
     """Send in chunks, what the next forward pass uses first before the rest, and let that pass begin meanwhile."""
 
     chunk: str = "4MiB"
@@ -34,11 +35,10 @@ class Priority(AbstractSchedule):
 
     name: ClassVar[str] = "priority"
     paper: ClassVar[str] = "peng2019bytescheduler"
-    overlaps: ClassVar[bool] = True
     crosses: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_switch(self.name, self.guard)
+        super().__post_init__()
         if AUTO in (self.chunk, self.credit):
             if self.chunk != self.credit:
                 raise PlanError(f"{self.name}: chunk={self.chunk}, credit={self.credit}; both are 'auto' or none is.")
@@ -61,10 +61,6 @@ class Priority(AbstractSchedule):
     @property
     def credit_bytes(self) -> int:
         return parse_bytes(self._settled.credit)
-
-    @property
-    def guarded(self) -> bool:
-        return self.guard == ON
 
     def cut(self, items: Sequence[Item]) -> list[list[int]]:
         """No bucket is larger than a chunk unless one tensor is."""
