@@ -52,8 +52,10 @@ class Bucket:
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
         self._flat = torch.empty(0)
         self._views: list[Tensor] = []
+        self._more: list[Tensor] = []  # of a memory that is added to them
         self._sums: list[Tensor] = []  # of the gradients taken; not finite where one of them is not
         self._finite = True  # as far as a kernel looked
+        self.added = False  # does what was taken hold a memory already?
 
     @property
     def device(self) -> torch.device:
@@ -65,34 +67,47 @@ class Bucket:
         return not self.plain and self.spec.dtype == torch.float32 and self.device.type == "cpu"
 
     def rearm(self) -> None:
-        self._finite = True
+        self._finite, self.added = True, False
         self.waiting = set(range(len(self.params)))
         self._sums = []
-        self._views = []
+        self._views, self._more = [], []
 
-    def take(self, i: int) -> None:
-        """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros."""
+    def take(self, i: int, more: Tensor | None = None) -> None:
+        """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros.
+
+        `more`: a flat vector to which gradients are added on the way, the same in all calls of a pass.
+        """
         self.waiting.discard(i)
         if not self._views:
             self._flat = memory.empty(self.spec.numel, self.spec.dtype, self.device)
             self._views = self.spec.views(self._flat)
+            self._more = [] if more is None else self.spec.views(more)
+            self.added = more is not None
         grad = self.params[i].grad
         if grad is None:
-            self._views[i].zero_()
+            if self._more:
+                self._views[i].copy_(self._more[i])
+            else:
+                self._views[i].zero_()
             return
         if grad.is_sparse:
             name = self.spec.names[i]
             raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
-        if self._by_kernel:
+        if self._more and self._by_kernel:
+            self._finite &= kernel.add_finite(grad, self._more[i], self._views[i])
+        elif self._more:
+            torch.add(grad, self._more[i], out=self._views[i])
+            self._sums.append(_sum(self._views[i]))
+        elif self._by_kernel:
             self._finite &= kernel.copy_finite(grad, self._views[i])
         else:
             torch.mul(grad, self.weight, out=self._views[i])
             self._sums.append(_sum(grad))
 
-    def gradients(self) -> tuple[Tensor, list[bool]]:
-        """All gradients times `weight`, flat, good until the next pass; and which hold NaN or infinity."""
+    def gradients(self, more: Tensor | None = None) -> tuple[Tensor, list[bool]]:
+        """All gradients times `weight` (and `more`), flat, good until the next pass; and which hold NaN or infinity."""
         for i in sorted(self.waiting):
-            self.take(i)
+            self.take(i, more)
         if self._finite and (not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all())):
             return self._flat, [False] * len(self.params)
         return self._flat, [not bool(torch.isfinite(view).all()) for view in self._views]

@@ -172,7 +172,7 @@ class Replica:
                 f"distribute again on all ranks."
             )
         self._tell_ready(b, bucket.spec.names[i])
-        bucket.take(i)
+        bucket.take(i, self._memory(bucket))
         if self.plan.schedule.overlaps and not self._turning.delay:
             while self._next < len(self._line) and not self.buckets[self._line[self._next].bucket].waiting:
                 self._launch(self._line[self._next])
@@ -204,8 +204,15 @@ class Replica:
             self.launch_statistics()
         bucket = self.buckets[unit.bucket]
         if unit.bucket not in self._flats:
-            self._hold(bucket, *bucket.gradients())
+            self._hold(bucket, *bucket.gradients(self._memory(bucket)))
         self._start(unit)
+
+    def _memory(self, bucket: Bucket) -> Tensor | None:
+        """What its gradients are added to on the way into the bucket: an error memory, where that saves a pass."""
+        state = self.state[bucket.spec.id]
+        if self._turning.delay or self.chunk_bytes is not None or lazily.concerns(self.plan.sync):
+            return None  # the memory is not up to date yet, or not in one piece, or has another owner
+        return bucket.compress.memory_to_add(state) if bucket.spec.dtype == torch.float32 else None
 
     def launch(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
         """Start the exchange of a whole bucket, of something else than gradients."""
@@ -234,6 +241,8 @@ class Replica:
         if bucket.plain:
             return add_up_in_halves(x) if in_halves else add_up(x)
         turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
+        if bucket.added:
+            state = bucket.compress.without_added(state)
         return bucket.compress.exchange(x, state if unit.chunk < 0 else state[unit.chunk], unit.spec, turn)
 
     def place(self, unit: Unit) -> Place:
@@ -345,7 +354,7 @@ class Replica:
         """Finite numbers can overflow inside a codec. The means are equal on all ranks, so all ranks object alike."""
         at = 0
         for bucket, out in zip(live, outs, strict=True):
-            bad = [] if bucket.plain else bucket.bad(out.mean)
+            bad = [] if bucket.plain or out.finite else bucket.bad(out.mean)
             if verdict.culprit is None and any(bad):
                 flags = [False] * at + bad
                 flags += [False] * (len(verdict.used) - len(flags))

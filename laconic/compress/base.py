@@ -143,16 +143,25 @@ class AbstractCompressor(Component, ABC):
         """State before the first exchange. `remember`: an error memory stands around this compressor."""
         return ()
 
+    def memory_to_add(self, state: Any) -> Tensor | None:
+        """What may be added to x while gradients are collected, to save a pass. None: `exchange` does it all."""
+        return None
+
+    def without_added(self, state: Any) -> Any:
+        """The state for an `exchange` of x to which that was added already; x is given away to it."""
+        raise NotImplementedError
+
     @abstractmethod
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        """Must be called on all ranks; does not modify x or state."""
+        """Must be called on all ranks; does not modify x (unless it was given away, `without_added`) or state."""
 
     async def remember(
         self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
     ) -> tuple[Exchanged, Tensor]:
         """Error feedback around `exchange`: p = residual + x is said. What came back times `damping`, and p - sent.
 
-        Where it can be done in fewer passes over memory, a subclass does.
+        Where it can be done in fewer passes over memory, a subclass does. One that `takes_sums` may be given p itself
+        as x, with an empty residual, and leaves p - sent in its place.
         """
         p, left = (memory.empty(x.numel(), residual.dtype, residual.device) for _ in range(2))
         out = await self.exchange(torch.add(residual, x, out=p), state, spec, turn)
@@ -160,6 +169,10 @@ class AbstractCompressor(Component, ABC):
             return out, torch.sub(p, out.sent, out=left)
         sent = out.sent * damping
         return Exchanged(out.mean * damping, sent, out.state), torch.sub(p, sent, out=left)
+
+    @property
+    def takes_sums(self) -> bool:
+        return False
 
     def __or__(self, then: AbstractCompressor | AbstractCoding) -> AbstractCompressor:
         from laconic.compress.chain import Chain
@@ -181,6 +194,11 @@ class Draw:
 
 class AbstractCodec(ABC):
     """A message for a float32 vector: encode, decode, and the layout both agree on."""
+
+    @property
+    def bounded(self) -> bool:
+        """Is no decoded value larger than the largest number (float) in the message?"""
+        return False
 
     @abstractmethod
     def layout(self, numel: int, aux: int) -> tuple[Part, ...]: ...
@@ -204,7 +222,10 @@ class AbstractCodec(ABC):
     def encode_keep(
         self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw
     ) -> tuple[int, tuple[Tensor, ...]]:
-        """Encodes p = residual + x; left <- p - damping * decoded. One that overrides `encode` looks here too."""
+        """Encodes p = residual + x; left <- p - damping * decoded. One that overrides `encode` looks here too.
+
+        Where sums are taken (`takes_sums`), residual may be empty: x is p then, and left is x.
+        """
         p = residual + x
         aux, parts = self.encode(p, draw)
         torch.sub(p, self.decode(parts, p.numel(), aux, draw), alpha=damping, out=left)
@@ -239,6 +260,11 @@ class AbstractSelector(ABC):
         at, values = self.pick(torch.add(residual, x, out=left), draw)
         left[at.to(torch.int64)] = 0
         return at, values
+
+    @property
+    def picks_sums(self) -> bool:
+        """Does `pick_keep` go without a residual, where x is p already, and left?"""
+        return False
 
     @abstractmethod
     def scale(self, numel: int) -> float:

@@ -119,6 +119,14 @@ class Chain(AbstractOneShot):
     def _most(self, numel: int) -> int:
         return numel if self.first.traits(one_tensor(numel)).size is Size.EXPECTED else self._selector.count(numel)
 
+    @property
+    def bounded(self) -> bool:
+        return self._codec.bounded and self._selector.scale(1) == 1.0
+
+    @property
+    def takes_sums(self) -> bool:
+        return self._selector.picks_sums
+
     def payload_bits(self, spec: BucketSpec) -> int:
         return sum(8 * part.nbytes for part in self.layout(spec.numel, self._selector.count(spec.numel)))
 
@@ -140,7 +148,7 @@ class Chain(AbstractOneShot):
         at, values = self._selector.pick_keep(x, residual, left, draw)
         parts = self._parts(at, values, x.numel(), draw)
         said = self._codec.decode(parts[:-1] if self._selector.travels else parts, at.numel(), 0, draw)
-        left[at.to(torch.int64)] = values - damping * self.damping(x.numel()) * said
+        kernel.scatter_add(left, at, values - damping * self.damping(x.numel()) * said, 1.0)
         return at.numel(), parts
 
     def _parts(self, at: Tensor, values: Tensor, numel: int, draw: Draw) -> tuple[Tensor, ...]:

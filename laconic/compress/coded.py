@@ -24,6 +24,7 @@ from typing import ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.coding import AbstractCoding, AbstractSymbolCoding
 from laconic.compress import indices
 from laconic.compress.base import NOMINAL, AbstractCompressor, Draw, Size, Traits, clip, vaguest
@@ -98,6 +99,10 @@ class Coded(AbstractOneShot):
     def varies(self) -> bool:
         return True
 
+    @property
+    def takes_sums(self) -> bool:
+        return self.recipe.selector is not None and self.recipe.selector.picks_sums
+
     def traits(self, spec: BucketSpec) -> Traits:
         base = self.base.traits(spec)
         return replace(base, linear=False, rounds=2, size=vaguest((base.size, Size.MOST)))
@@ -143,7 +148,7 @@ class Coded(AbstractOneShot):
         at, values = selector.pick_keep(x, residual, left, draw)
         parts = self._value_parts(values, x.numel(), draw)
         said = codec.decode(parts, at.numel(), 0, draw)
-        left[at.to(torch.int64)] = values - damping * self._damping(x.numel()) * said
+        kernel.scatter_add(left, at, values - damping * self._damping(x.numel()) * said, 1.0)
         return self._written(parts, at, x)
 
     def _value_parts(self, values: Tensor, numel: int, draw: Draw) -> tuple[Tensor, ...]:

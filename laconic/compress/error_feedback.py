@@ -70,7 +70,15 @@ class ErrorFeedback(AbstractCompressor):
         residual = torch.zeros(spec.numel, dtype=wide(spec).dtype, device=seat.device)
         return Memory(residual, self.inner.init(wide(spec), seat, remember=True))
 
+    def memory_to_add(self, state: Memory) -> Tensor | None:
+        return state.residual if self.inner.takes_sums else None
+
+    def without_added(self, state: Memory) -> Memory:
+        return Memory(state.residual[:0], state.inner)
+
     async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
         damping = self.damping(spec)
         out, left = await self.inner.remember(x, state.residual, damping, state.inner, wide(spec), turn)
-        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), Memory(left, out.state))
+        return out._replace(
+            mean=back_to(x.dtype, out.mean), sent=lambda: back_to(x.dtype, out.sent), state=Memory(left, out.state)
+        )

@@ -26,6 +26,8 @@ from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
 
+LARGE = 1e38
+
 
 class Owned(NamedTuple):
     error: Tensor  # E of my chunk; empty where nothing is remembered; on the server route a ticket for it
@@ -82,14 +84,15 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         out = await self._say(as_float32(x), None, state, spec, turn)
-        return Exchanged(back_to(x.dtype, out.mean), lambda: back_to(x.dtype, out.sent), out.state)
+        return out._replace(mean=back_to(x.dtype, out.mean), sent=lambda: back_to(x.dtype, out.sent))
 
     async def remember(
         self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
     ) -> tuple[Exchanged, Tensor]:
         if residual.dtype != torch.float32 or type(self).exchange is not AbstractOneShot.exchange:
             return await super().remember(x, residual, damping, state, spec, turn)
-        left = memory.empty(x.numel(), torch.float32, x.device)
+        added = residual.numel() < x.numel()  # x is the sum already
+        left = x if added else memory.empty(x.numel(), torch.float32, x.device)
         keeping = Keeping(residual, left, damping)
         return await self._say(as_float32(x), keeping, state, spec, turn), left
 
@@ -110,7 +113,8 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         damping = keep.damping if keep else 1.0
         mean = memory.empty(x.numel(), device=x.device)
         desk.average(messages, mean, 0, damping)
-        return Exchanged(mean, lambda: desk.read([(messages[turn.rank], x.numel(), 0)], mean, damping), state)
+        sent = [(messages[turn.rank], x.numel(), 0)]
+        return Exchanged(mean, lambda: desk.read(sent, mean, damping), state, finite=desk.finite)
 
     async def _deal(self, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn) -> Exchanged:
         desk, n = Desk(self, spec, turn), turn.world
@@ -130,9 +134,8 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         damping = keep.damping if keep else 1.0
         mean = desk.read(list(zip(replies, sizes, range(n, 2 * n), strict=True)), x, again * damping)
         sent = list(zip(mine, sizes, range(n), strict=True))
-        return Exchanged(
-            mean, lambda: desk.read(sent, mean, damping), Owned(owner.left if owner else error, state.damping)
-        )
+        kept = Owned(owner.left if owner else error, state.damping)
+        return Exchanged(mean, lambda: desk.read(sent, mean, damping), kept, finite=desk.finite)
 
 
 class Keeping(NamedTuple):
@@ -155,6 +158,7 @@ class Desk:
         self.draw = Draw(turn.own(spec), turn.shared(spec))
         self.tag = method_tag(codec.dialect)
         self.place = (spec.id + 4096 * spec.part, turn.step)
+        self.finite = codec.bounded  # so far: all that was read
 
     def _label(self, numel: int, salt: int) -> Label:
         return Label(self.tag + salt, *self.place, numel)
@@ -164,11 +168,16 @@ class Desk:
         aux, parts = self.codec.encode_keep(x, *keep, draw) if keep else self.codec.encode(x, draw)
         return pack(self._label(x.numel(), salt), aux, parts, checksum=self.checksum)
 
+    def _parts(self, message: Tensor, label: Label) -> tuple[int, tuple[Tensor, ...]]:
+        aux, parts = unpack(message, label, self.codec.layout)
+        self.finite = self.finite and all(_is_moderate(part) for part in parts if part.is_floating_point())
+        return aux, parts
+
     def read(self, messages: Sequence[tuple[Tensor, int, int]], like: Tensor, weight: float) -> Tensor:
         """Messages (of so many elements, with that salt) one after the other, as one vector times `weight`."""
         out, at = memory.empty(sum(size for _, size, _ in messages), device=like.device), 0
         for message, size, salt in messages:
-            aux, parts = unpack(message, self._label(size, salt), self.codec.layout)
+            aux, parts = self._parts(message, self._label(size, salt))
             self.codec.put(out[at : at + size], parts, aux, self.draw.child(salt), weight)
             at += size
         return out
@@ -177,8 +186,13 @@ class Desk:
         """out <- weight times the mean of what these messages say."""
         label, draw, share = self._label(out.numel(), salt), self.draw.child(salt), weight / len(messages)
         for i, message in enumerate(messages):  # in rank order on every rank: the same sum, bit for bit
-            aux, parts = unpack(message, label, self.codec.layout)
+            aux, parts = self._parts(message, label)
             (self.codec.add if i else self.codec.put)(out, parts, aux, draw, share)
+
+
+def _is_moderate(part: Tensor) -> bool:
+    """Finite, and far enough from infinity for any rounding."""
+    return not part.numel() or bool(part.abs().max() < LARGE)
 
 
 def chunks(numel: int, n: int, align: int) -> list[tuple[int, int]]:

@@ -67,6 +67,10 @@ class QSGD(AbstractOneShot, AbstractSymbols):
     def align(self) -> int:
         return self.block
 
+    @property
+    def bounded(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         size, s = max(1, min(self.block, spec.numel)), self.levels
         if self.norm == "max":

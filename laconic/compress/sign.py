@@ -39,6 +39,10 @@ class Sign(AbstractOneShot):
     def align(self) -> int:
         return self.block
 
+    @property
+    def bounded(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         delta = 1 / max(1, min(self.block, spec.numel))
         return Traits(unbiased=False, omega=None, delta=delta, linear=False, grain=Grain.BLOCK)

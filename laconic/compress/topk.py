@@ -38,6 +38,10 @@ class TopK(AbstractOneShot, AbstractSelector):
     def __post_init__(self) -> None:
         check_ratio(self)
 
+    @property
+    def bounded(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         delta = self.count(spec.numel) / max(1, spec.numel)
         return Traits(unbiased=False, omega=None, delta=delta, linear=False, grain=Grain.BUCKET)
@@ -50,6 +54,14 @@ class TopK(AbstractOneShot, AbstractSelector):
 
     def pick(self, x: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
         return kernel.select(x, self.count(x.numel()))
+
+    @property
+    def picks_sums(self) -> bool:
+        return True
+
+    @property
+    def takes_sums(self) -> bool:
+        return True
 
     def pick_keep(self, x: Tensor, residual: Tensor, left: Tensor, draw: Draw) -> tuple[Tensor, Tensor]:
         return kernel.select_keep(x, residual, left, self.count(x.numel()))
@@ -70,7 +82,7 @@ class TopK(AbstractOneShot, AbstractSelector):
     ) -> tuple[int, tuple[Tensor, ...]]:
         at, values = self.pick_keep(x, residual, left, draw)
         if damping != 1.0:
-            left[at.to(torch.int64)] = values - damping * values
+            kernel.scatter_add(left, at, values - damping * values, 1.0)
         return at.numel(), (values, indices.write(at, x.numel()))
 
     def decode(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Tensor:

@@ -256,12 +256,13 @@ class Exchanged:
     mean    the update I should apply
     sent    what my own contribution decoded to; may be given as a function, since few ask
     state   what I keep for the next step
+    finite  is the mean known to hold no NaN or infinity? Then nobody needs to look
     """
 
-    __slots__ = ("_sent", "mean", "state")
+    __slots__ = ("_sent", "finite", "mean", "state")
 
-    def __init__(self, mean: Tensor, sent: Tensor | Callable[[], Tensor], state: Any) -> None:
-        self.mean, self._sent, self.state = mean, sent, state
+    def __init__(self, mean: Tensor, sent: Tensor | Callable[[], Tensor], state: Any, *, finite: bool = False) -> None:
+        self.mean, self._sent, self.state, self.finite = mean, sent, state, finite
 
     @property
     def sent(self) -> Tensor:
@@ -271,7 +272,8 @@ class Exchanged:
 
     def _replace(self, **changes: Any) -> Exchanged:
         """As of a named tuple."""
-        return Exchanged(**({"mean": self.mean, "sent": self._sent, "state": self.state} | changes))
+        same = {"mean": self.mean, "sent": self._sent, "state": self.state, "finite": self.finite}
+        return Exchanged(**(same | changes))
 
 
 Exchange = Coroutine[Request, Any, Exchanged]

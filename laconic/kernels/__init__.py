@@ -16,6 +16,7 @@ abs_sums = dispatched(reference.abs_sums)
 across = dispatched(reference.across)
 along = dispatched(reference.along)
 along_keep = dispatched(reference.along_keep)
+add_finite = dispatched(reference.add_finite)
 copy_finite = dispatched(reference.copy_finite)
 dequantize = dispatched(reference.dequantize)
 dequantize_add = dispatched(reference.dequantize_add)
@@ -59,6 +60,7 @@ __all__ = [
     "above",
     "abs_sums",
     "across",
+    "add_finite",
     "along",
     "along_keep",
     "blocks",

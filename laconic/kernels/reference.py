@@ -5,7 +5,7 @@ Written in `laconic/kernels/plain/`, one idea a file.
 
 from __future__ import annotations
 
-from laconic.kernels.plain.half import copy_finite, half_add, to_half
+from laconic.kernels.plain.half import add_finite, copy_finite, half_add, to_half
 from laconic.kernels.plain.lowrank import across, along, along_keep, orthonormal, rebuilt, rebuilt_keep
 from laconic.kernels.plain.natural import (
     natural_add,
@@ -46,6 +46,7 @@ __all__ = [
     "above",
     "abs_sums",
     "across",
+    "add_finite",
     "along",
     "along_keep",
     "blocks",

@@ -10,6 +10,7 @@ from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, rising, 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
+        half.add_finite,
         half.copy_finite,
         half.half_add,
         half.to_half,

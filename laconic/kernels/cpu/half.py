@@ -10,6 +10,7 @@ from torch import Tensor
 
 from laconic.kernels.cpu.compile import kernel
 from laconic.kernels.cpu.lanes import (
+    as_bits,
     clipped,
     from_bf16,
     from_fp16,
@@ -65,6 +66,18 @@ def copy_largest(x: Any, out: Any, n: Any) -> Any:
     return np.int64(most)
 
 
+@kernel("int64(int64, int64, int64, int64)")
+def add_largest(x: Any, more: Any, out: Any, n: Any) -> Any:
+    """Adds; returns the largest magnitude as a bit pattern."""
+    wide()
+    most = np.uint32(0)
+    for i in range(n):
+        v = as_bits(get_f32(x, i) + get_f32(more, i))
+        put_u32(out, i, v)
+        most = larger_magnitude(most, v)
+    return np.int64(most)
+
+
 def to_half(x: Tensor, out: Tensor, top: float) -> None:
     x, n, brain = x.contiguous(), x.numel(), int(out.dtype == torch.bfloat16)
     a, b = address(x, torch.float32), address(out, torch.bfloat16 if brain else torch.float16)
@@ -75,6 +88,12 @@ def half_add(total: Tensor, half: Tensor, weight: float) -> None:
     half, n, brain = half.contiguous(), total.numel(), int(half.dtype == torch.bfloat16)
     a, b = address(total, torch.float32), address(half, torch.bfloat16 if brain else torch.float16)
     spread(lambda start, stop: half_add_chunks(a, b, n, weight, brain, start, stop), -(-n // CHUNK), n)
+
+
+def add_finite(x: Tensor, more: Tensor, out: Tensor) -> bool:
+    x = x.contiguous()
+    most = add_largest(*(address(t, torch.float32) for t in (x, more, out)), x.numel())
+    return bool(most < 0x7F800000)
 
 
 def copy_finite(x: Tensor, out: Tensor) -> bool:

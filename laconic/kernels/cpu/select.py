@@ -234,6 +234,10 @@ def select(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def select_keep(x: Tensor, residual: Tensor, left: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    if not residual.numel():
+        at, values = select(x, k)
+        zero_at(address(x, torch.float32), at.data_ptr(), k)
+        return at, values
     x, residual = x.contiguous(), residual.contiguous()
     a, e, p, n = *(address(t, torch.float32) for t in (x, residual, left)), x.numel()
 

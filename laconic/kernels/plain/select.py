@@ -30,8 +30,12 @@ def select(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def select_keep(x: Tensor, residual: Tensor, left: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Error feedback in the same pass: the k largest of p = residual + x; left <- p with those set to zero."""
-    torch.add(residual, x, out=left)
+    """Error feedback in the same pass: the k largest of p = residual + x; left <- p with those set to zero.
+
+    Without a residual x is p already, and left is x.
+    """
+    if residual.numel():
+        torch.add(residual, x, out=left)
     at, values = select(left, k)
     left[at.to(torch.int64)] = 0
     return at, values

@@ -23,6 +23,14 @@ def test_halves_are_those_of_torch(kind: torch.dtype, top: float):
             assert same_bits(a, b), f"{what}, {n}"
 
 
+def test_a_sum_notices_what_is_not_finite():
+    for n in SIZES:
+        for what, x in vectors(n):
+            mine, theirs, more = torch.empty(n), torch.empty(n), noise(n, 9)
+            assert half.add_finite(x, more, mine) == reference.add_finite(x, more, theirs), f"{what}, {n}"
+            assert same_bits(mine, theirs)
+
+
 def test_a_copy_notices_what_is_not_finite():
     for n in SIZES:
         for what, x in vectors(n):
