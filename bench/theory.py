@@ -1,192 +1,226 @@
 """Theory against practice: iterations to epsilon, over epsilon, workers, compression and spectral gap.
 
-    python bench/theory.py
+    python bench/theory.py [--out docs/theory]
 
-Survey 003, table 1.1 (with the exponents of EC-SGD and DSGD corrected to 2/3 -> eps^{-3/2}, as its own theorems have
-them), for L-smooth functions with gradient noise sigma^2, N workers, (1/T) sum |f'(x_t)|^2 <= eps:
+Survey 003, table 1.1, bounds for L-smooth functions with gradient noise sigma^2 and N workers the iterations until
+(1/T) sum |f'(x_t)|^2 <= eps (`Descent.bound` in descents.py has every constant 1):
 
     mb-SGD   1/eps + sigma^2 / (N eps^2)          CSGD   ... + sigma'^2 / eps^2
     EC-SGD   ... + sigma' / eps^{3/2}             ASGD   N/eps + sigma^2 / (N eps^2)
     DSGD     ... + zeta / ((1-rho) eps^{3/2})
 
-Each cell: the smallest T with which any constant step size of a grid (2^-k / L) reaches eps, averaged over seeds;
-slopes are fitted to log T. Two problems: a quadratic (condition 20) and a smooth non-convex one, f = sum_i x_i^2 / (1 +
-x_i^2). Both are kinder than the worst case the table is about: slopes at most those of the table are what theory
-promises. Workers are virtual, in numpy; compression is random-k (scaled, unbiased) for CSGD and top-k with a memory for
-EC-SGD.
+Survey 000, table IV: f - f* <= O(1/T) on convex problems, a slope of 1; |f'|^2 <= O(1/sqrt T) on others, a slope of 2.
+
+Each cell is the smallest T with which any constant step size of a grid gets there; slopes are fitted to log T, and
+beside each stands the slope of the bound at the same places. Two problems in 40 dimensions: a quadratic (condition 20)
+and a smooth non-convex one, f = 1/2 sum_i (x_i^2 / (1 + x_i^2) + x_i^2 / 20). Tables go to stdout, progress to stderr,
+pictures (both axes in powers of ten) to --out.
 """
 
 from __future__ import annotations
 
+import argparse
+import math
+import sys
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from descents import (
+    NONCONVEX,
+    PROBLEMS,
+    QUADRATIC,
+    Asgd,
+    Csgd,
+    Descent,
+    Dsgd,
+    EcSgd,
+    LateSgd,
+    MbSgd,
+    Problem,
+)
+from iterations import iterations, iterations_to_value, slope
 
-from laconic.topology.graphs import Ring
+from laconic.compare.svg import COLOURS, Curve, alone, powers
+from laconic.topology.graphs import Complete, Exponential, Ring, Torus
 
-Vector = NDArray[np.float64]
-DIM = 40
-NOISE = 1.0
-LONGEST = 60_000
-STEPS = [2.0**-k for k in range(11)]
+EPSILONS = (0.2, 0.1, 0.05, 0.025)
+VALUES = (0.02, 0.01, 0.005, 0.0025)
+EPSILON = 0.05  # over workers and compression
+COARSE = 0.1  # over the gap
+WORKERS = (1, 2, 4, 8, 16)
+RATIOS = (0.5, 0.25, 0.1, 0.05)
+GRAPHS = (Complete(), Exponential(), Torus(), Ring())
+LAZY = (0.0, 0.5, 0.75, 0.875)
+ZETA = 1.0  # how far apart the workers' data pull
+FAR = {QUADRATIC.name: 16.0, NONCONVEX.name: 4.0}  # so far that the graph decides
+METHODS = (
+    MbSgd(4),
+    MbSgd(16),
+    Csgd(4, 0.25),
+    Csgd(4, 0.05),
+    EcSgd(4, 0.25),
+    EcSgd(4, 0.05),
+    Asgd(4),
+    Asgd(16),
+    LateSgd(4),
+    LateSgd(16),
+    Dsgd(4, ZETA),
+    Dsgd(16, ZETA),
+)
+DRAWN = frozenset({MbSgd(4), MbSgd(16), Csgd(4, 0.05), EcSgd(4, 0.05), Asgd(16), LateSgd(16), Dsgd(16, ZETA)})
+GUIDE = len(COLOURS) - 1  # grey
 
 
 @dataclass(frozen=True)
-class Problem:
-    name: str
-    gradient: Callable[[Vector], Vector]
-    start: Vector
+class Line:
+    """One row of a table and one line of a picture."""
 
+    problem: str
+    method: str
+    setting: str
+    xs: tuple[float, ...]
+    took: tuple[float, ...]
+    bound: tuple[float, ...]
+    drawn: bool = True
 
-_SCALES = np.geomspace(0.05, 1.0, DIM)
-QUADRATIC = Problem("quadratic", lambda x: _SCALES * x, np.ones(DIM))
-NONCONVEX = Problem("non-convex", lambda x: x / (1 + x * x) ** 2, 1.5 * np.ones(DIM))
+    @property
+    def fitted(self) -> float:
+        return slope(self.xs, self.took)
+
+    @property
+    def promised(self) -> float:
+        """Of the bound, where T was reached."""
+        return slope(self.xs, [b if math.isfinite(t) else math.inf for b, t in zip(self.bound, self.took, strict=True)])
+
+    def __str__(self) -> str:
+        words = " / ".join(f"{t:.0f}" if math.isfinite(t) else "-" for t in self.took)
+        return (
+            f"| {self.problem} | {self.method} | {self.setting} | {words} | {self.fitted:.2f} | {self.promised:.2f} |"
+        )
 
 
 @dataclass(frozen=True)
-class Method:
-    """A run of T steps with N workers; yields |f'|^2 at the mean model."""
-
+class Sweep:
     name: str
-    run: Callable[[Problem, int, float, float, np.random.Generator, int], Vector]
+    title: str
+    x_name: str
+    heading: str  # of the counts
+    lines: tuple[Line, ...]
+    guides: tuple[float, ...]  # slopes to compare with
+
+    def table(self) -> str:
+        top = f"| problem | method | setting | T at {self.heading} | slope | the bound's |\n|---|---|---|---|---|---|"
+        return "\n".join((f"## {self.title}\n", top, *map(str, self.lines), ""))
+
+    def pictures(self) -> dict[str, str]:
+        """A file's name, and what is in it: one for each problem."""
+        out = {}
+        for problem in dict.fromkeys(line.problem for line in self.lines):
+            mine = [line for line in self.lines if line.problem == problem and line.drawn]
+            title = f"{self.title}: {problem}"
+            out[f"{self.name}_{problem}.svg"] = alone(powers(_curves(mine, self.guides), title, self.x_name, "T"))
+        return out
 
 
-def mb(p: Problem, n: int, lr: float, _: float, rng: np.random.Generator, steps: int) -> Vector:
-    x, out = p.start.copy(), np.empty(steps)
-    for t in range(steps):
-        g = p.gradient(x)
-        out[t] = g @ g
-        x = x - lr * (g + rng.standard_normal(DIM) * NOISE / np.sqrt(n * DIM))
-    return out
+def _curves(lines: Sequence[Line], guides: Sequence[float]) -> list[Curve]:
+    rows = []
+    for number, line in enumerate(lines):
+        points = tuple((x, t) for x, t in zip(line.xs, line.took, strict=True) if math.isfinite(t))
+        if points:
+            rows.append(Curve(f"{line.method}, {line.setting.split(', gap')[0]}", number, points))
+    low, high = min(x for line in lines for x in line.xs), max(x for line in lines for x in line.xs)
+    start = min(y for row in rows for x, y in row.points)
+    return rows + [Curve(f"slope {g:g}", GUIDE, ((low, start), (high, start * (high / low) ** g))) for g in guides]
 
 
-def csgd(p: Problem, n: int, lr: float, ratio: float, rng: np.random.Generator, steps: int) -> Vector:
-    """Every worker keeps a random share, scaled up."""
-    x, out = p.start.copy(), np.empty(steps)
-    for t in range(steps):
-        g = p.gradient(x)
-        out[t] = g @ g
-        each = g + rng.standard_normal((n, DIM)) * NOISE / np.sqrt(DIM)
-        x = x - lr * (each * (rng.random((n, DIM)) < ratio) / ratio).mean(0)
-    return out
+Say = Callable[[Line], Line]
 
 
-def ec(p: Problem, n: int, lr: float, ratio: float, rng: np.random.Generator, steps: int) -> Vector:
-    """Top-k with a memory each."""
-    x, out, memory = p.start.copy(), np.empty(steps), np.zeros((n, DIM))
-    k = max(1, round(ratio * DIM))
-    for t in range(steps):
-        g = p.gradient(x)
-        out[t] = g @ g
-        memory += g + rng.standard_normal((n, DIM)) * NOISE / np.sqrt(DIM)
-        at = np.argpartition(-np.abs(memory), k - 1, axis=1)[:, :k]
-        said = np.zeros((n, DIM))
-        np.put_along_axis(said, at, np.take_along_axis(memory, at, 1), 1)
-        memory -= said
-        x = x - lr * said.mean(0)
-    return out
+def over_epsilon(say: Say) -> Sweep:
+    lines = [say(_by_epsilon(d, p, EPSILONS, iterations)) for p in PROBLEMS for d in (*METHODS, Dsgd(16, FAR[p.name]))]
+    return Sweep("epsilon", "Over epsilon", "1 / eps", _words("eps", EPSILONS), tuple(lines), (1, 2))
 
 
-def asgd(p: Problem, n: int, lr: float, _: float, rng: np.random.Generator, steps: int) -> Vector:
-    """Survey 003's unit: N gradients, each of a model up to N updates old, applied one by one, make one iteration."""
-    past, out = [p.start.copy()] * n, np.empty(steps)
-    for t in range(steps):
-        g = p.gradient(past[-1])
-        out[t] = g @ g
-        for i in range(n):
-            old = past[-n + (i + t) % n]
-            noisy = p.gradient(old) + rng.standard_normal(DIM) * NOISE / np.sqrt(DIM)
-            past.append(past[-1] - lr / n * noisy)
-        past = past[-n:]
-    return out
+def over_value(say: Say) -> Sweep:
+    """Survey 000's measure for convex problems."""
+    methods = [d for d in METHODS if d.workers == 4]
+    lines = [_by_epsilon(d, QUADRATIC, VALUES, iterations_to_value) for d in methods]
+    lines = [say(replace(line, bound=line.xs, drawn=True)) for line in lines]  # table IV: 1/T, whatever the method
+    return Sweep("value", "Until f - f* is at most eps", "1 / eps", _words("eps", VALUES), tuple(lines), (1,))
 
 
-def dsgd(p: Problem, n: int, lr: float, zeta: float, rng: np.random.Generator, steps: int) -> Vector:
-    """Gossip on a ring; every worker's own data pulls it aside by zeta."""
-    w = np.array(Ring().weights(n, 0, 0).dense())
-    x, out = np.tile(p.start, (n, 1)), np.empty(steps)
-    pull = np.random.default_rng(5).standard_normal((n, DIM))
-    pull = zeta * (pull - pull.mean(0)) / np.sqrt(DIM)
-    for t in range(steps):
-        g = p.gradient(x.mean(0))
-        out[t] = g @ g
-        noisy = np.stack([p.gradient(row) for row in x]) + pull + rng.standard_normal((n, DIM)) * NOISE / np.sqrt(DIM)
-        x = w @ x - lr * noisy
-    return out
-
-
-METHODS = {
-    m.name: m
-    for m in (
-        Method("mb-SGD", mb),
-        Method("CSGD", csgd),
-        Method("EC-SGD", ec),
-        Method("ASGD", asgd),
-        Method("DSGD", dsgd),
+def over_workers(say: Say) -> Sweep:
+    made: tuple[Callable[[int], Descent], ...] = (
+        MbSgd,
+        lambda n: Csgd(n, 0.1),
+        lambda n: EcSgd(n, 0.1),
+        Asgd,
+        LateSgd,
+        lambda n: Dsgd(n, ZETA),
     )
-}
+    lines = [
+        say(_by_descent([make(n) for n in WORKERS], p, WORKERS, f"eps {EPSILON}")) for p in PROBLEMS for make in made
+    ]
+    return Sweep("workers", "Over workers", "N", _words("N", WORKERS), tuple(lines), (-1,))
 
 
-def iterations(
-    method: Method, p: Problem, n: int, eps: float, extra: float, seeds: int = 2, longest: int = LONGEST
-) -> float:
-    """The fewest steps after which the running mean of |f'|^2 is at most eps, over the grid of step sizes."""
-    best = float("inf")
-    for lr in STEPS:
-        horizon = int(min(longest, best if best < float("inf") else longest, 40 / (lr * eps)))
-        if horizon < 1:
-            continue
-        took = []
-        for seed in range(seeds):
-            norms = method.run(p, n, lr, extra, np.random.default_rng(seed), horizon)
-            means = np.cumsum(norms) / np.arange(1, horizon + 1)
-            below = np.nonzero(means <= eps)[0]
-            took.append(float(below[0] + 1) if len(below) else float("inf"))
-        best = min(best, float(np.mean(took)))
-    return best
+def over_compression(say: Say) -> Sweep:
+    xs = [1 / r for r in RATIOS]
+    made: tuple[Callable[[float], Descent], ...] = (lambda r: Csgd(4, r), lambda r: EcSgd(4, r))
+    lines = [
+        say(_by_descent([make(r) for r in RATIOS], p, xs, f"N = 4, eps {EPSILON}")) for p in PROBLEMS for make in made
+    ]
+    return Sweep("compression", "Over compression", "1 / ratio", _words("ratio", RATIOS), tuple(lines), (1,))
 
 
-def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
-    good = [(x, y) for x, y in zip(xs, ys, strict=True) if np.isfinite(y)]
-    if len(good) < 2:
-        return float("nan")
-    a, b = np.log(np.array(good)).T
-    return float(np.polyfit(a, b, 1)[0])
+def over_gap(say: Say) -> Sweep:
+    """Four graphs; and a ring whose workers listen less and less."""
+    graphs = [Dsgd(16, ZETA, graph) for graph in GRAPHS]
+    rings = {p.name: [Dsgd(16, FAR[p.name], lazy=lazy) for lazy in LAZY] for p in PROBLEMS}
+    lines = [say(_by_gap(ds, p)) for p in PROBLEMS for ds in (graphs, rings[p.name])]
+    return Sweep("gap", "Over the spectral gap", "1 / gap", "the gaps of the setting", tuple(lines), (1,))
+
+
+def _by_gap(ds: Sequence[Dsgd], p: Problem) -> Line:
+    graphs = " / ".join(dict.fromkeys(str(d.graph) for d in ds))
+    gaps = " / ".join(f"{d.gap:.3f}" for d in ds)
+    return _by_descent(ds, p, [1 / d.gap for d in ds], f"{graphs}, zeta {ds[0].zeta:g}, gap {gaps}", COARSE)
+
+
+def _by_epsilon(
+    d: Descent, p: Problem, epsilons: Sequence[float], count: Callable[[Descent, Problem, Sequence[float]], list[float]]
+) -> Line:
+    xs, took = tuple(1 / e for e in epsilons), count(d, p, epsilons)
+    return Line(p.name, d.name, d.setting, xs, tuple(took), tuple(map(d.bound, epsilons)), d in DRAWN)
+
+
+def _by_descent(ds: Sequence[Descent], p: Problem, xs: Sequence[float], setting: str, epsilon: float = EPSILON) -> Line:
+    took = tuple(iterations(d, p, (epsilon,))[0] for d in ds)
+    return Line(p.name, ds[0].name, setting, tuple(xs), took, tuple(d.bound(epsilon) for d in ds))
+
+
+def _words(name: str, values: Sequence[float]) -> str:
+    return f"{name} = " + " / ".join(f"{v:g}" for v in values)
 
 
 def main() -> None:
-    eps = (0.2, 0.1, 0.05, 0.025)
-    print("| problem | method | setting | T at eps = " + " / ".join(map(str, eps)) + " | slope in 1/eps | table |")
-    print("|---|---|---|---|---|---|")
-    rows = [
-        ("mb-SGD", 4, 0.0, "1 to 2"),
-        ("mb-SGD", 16, 0.0, "1 to 2"),
-        ("CSGD", 4, 0.25, "1 to 2"),
-        ("CSGD", 4, 0.05, "1 to 2"),
-        ("EC-SGD", 4, 0.25, "1 to 2, of which 3/2 by compression"),
-        ("EC-SGD", 4, 0.05, "1 to 2, of which 3/2 by compression"),
-        ("ASGD", 4, 0.0, "1 to 2"),
-        ("ASGD", 16, 0.0, "1 to 2"),
-        ("DSGD", 4, 0.3, "1 to 2, of which 3/2 by the graph"),
-        ("DSGD", 16, 0.3, "1 to 2, of which 3/2 by the graph"),
-    ]
-    for p in (QUADRATIC, NONCONVEX):
-        for name, n, extra, promised in rows:
-            took = [iterations(METHODS[name], p, n, e, extra) for e in eps]
-            fitted = slope([1 / e for e in eps], took)
-            words = " / ".join(f"{t:.0f}" if np.isfinite(t) else "-" for t in took)
-            what = {"CSGD": f", ratio {extra}", "EC-SGD": f", ratio {extra}", "DSGD": f", gap {Ring().gap(n):.3f}"}.get(
-                name, ""
-            )
-            print(
-                f"| {p.name} | {name} | N = {n}{what} | {words} | {fitted:.2f} | {promised} |",
-                flush=True,
-            )
-    few = [iterations(METHODS["mb-SGD"], QUADRATIC, n, 0.025, 0.0) for n in (1, 2, 4, 8)]
-    print(f"\nmb-SGD on the quadratic, eps = 0.025, N = 1, 2, 4, 8: T = {', '.join(f'{t:.0f}' for t in few)}; ")
-    print(f"slope in N {slope([1, 2, 4, 8], few):.2f} (-1 where noise decides, 0 where it does not).")
+    parser = argparse.ArgumentParser(description="iterations to epsilon beside the bounds")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "docs" / "theory")
+    out: Path = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+
+    def say(line: Line) -> Line:
+        print(f"{time.monotonic() - began:4.0f} s {line}", file=sys.stderr, flush=True)
+        return line
+
+    for sweep in (over_epsilon, over_value, over_workers, over_compression, over_gap):
+        made = sweep(say)
+        print(made.table(), flush=True)
+        for name, picture in made.pictures().items():
+            (out / name).write_text(picture)
 
 
 if __name__ == "__main__":

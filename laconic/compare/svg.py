@@ -1,4 +1,4 @@
-"""Two kinds of pictures as inline SVG, without scripts or foreign resources: stacked bars and lines.
+"""Pictures as SVG, inline or as files, without scripts or foreign resources: stacked bars and lines.
 
 Colours are those of Okabe and Ito (2008), which people with colour blindness can tell apart; lines also differ by
 dashes and carry their name. Every picture has a title and a description for those who cannot see it.
@@ -20,6 +20,10 @@ LABEL = 230
 PLOT_HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 300, 70, 200, 16, 46
 NAME_APART, NAME_LENGTH = 15, 32
 LOG_FROM = 20.0  # largest over smallest value from which an axis counts in powers of ten
+ALONE = (
+    "<style>svg{font:12px system-ui,sans-serif}text{fill:#1b1f24}.grid{stroke:#c9d0d6}.name{font-weight:600}</style>"
+    '<rect width="100%" height="100%" fill="#fff"/>'
+)
 
 
 @dataclass(frozen=True)
@@ -63,14 +67,50 @@ def curves(rows: Sequence[Curve], title: str, x_text: Callable[[float], str], x_
     if not xs:
         return ""
     across = _axis(min(xs), max(xs), LEFT, WIDTH - RIGHT, log=max(xs) > LOG_FROM * min(xs))
-    height = max(PLOT_HEIGHT, TOP + NAME_APART * len(rows) + BOTTOM)
+    height = _height(rows)
     upward = _axis(min(ys), max(ys), height - BOTTOM, TOP, log=False)
-    shapes = _frame(across, upward, x_text, x_name, y_name, height)
-    names = name_places([upward.place(row.points[-1][1]) for row in rows], height - BOTTOM)
-    for row, at in zip(rows, names, strict=True):
-        shapes += _curve(row, [(across.place(x), upward.place(y)) for x, y in row.points], at)
     told = "; ".join(f"{row.name} ends at {row.points[-1][1]:.4g} after {x_text(row.points[-1][0])}" for row in rows)
-    return _picture(height, title, told, shapes)
+    return _picture(height, title, told, _drawn(rows, across, upward, x_text, (x_name, y_name), height))
+
+
+def powers(rows: Sequence[Curve], title: str, x_name: str, y_name: str) -> str:
+    """Two quantities above 0, both in powers of ten, so that a straight line's slope is an exponent."""
+    xs = [x for row in rows for x, _ in row.points]
+    ys = [y for row in rows for _, y in row.points]
+    if not xs:
+        return ""
+    height = _height(rows)
+    across = _axis(min(xs), max(xs), LEFT, WIDTH - RIGHT, log=True)
+    upward = _axis(min(ys), max(ys), height - BOTTOM, TOP, log=True)
+    told = "; ".join(f"{row.name}: " + ", ".join(f"{y:.4g} at {x:.4g}" for x, y in row.points) for row in rows)
+    return _picture(height, title, told, _drawn(rows, across, upward, "{:.4g}".format, (x_name, y_name), height))
+
+
+def alone(picture: str) -> str:
+    """The same as a file of its own: on white paper, with the style that a page would give it."""
+    head, rest = picture.split("<title>", 1)
+    described, shapes = rest.split("</desc>", 1)
+    named = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ')
+    return f"{named}<title>{described}</desc>{ALONE}{shapes}\n"
+
+
+def _height(rows: Sequence[Curve]) -> int:
+    return max(PLOT_HEIGHT, TOP + NAME_APART * len(rows) + BOTTOM)
+
+
+def _drawn(
+    rows: Sequence[Curve],
+    across: _Axis,
+    upward: _Axis,
+    x_text: Callable[[float], str],
+    names: tuple[str, str],
+    height: int,
+) -> list[str]:
+    shapes = _frame(across, upward, x_text, *names, height)
+    places = name_places([upward.place(row.points[-1][1]) for row in rows], height - BOTTOM)
+    for row, at in zip(rows, places, strict=True):
+        shapes += _curve(row, [(across.place(x), upward.place(y)) for x, y in row.points], at)
+    return shapes
 
 
 def _curve(row: Curve, places: Sequence[tuple[float, float]], name_at: float) -> list[str]:
@@ -130,12 +170,12 @@ def _frame(
             f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{height - BOTTOM}"/>'
             f'<text x="{x:.1f}" y="{height - BOTTOM + 16}" text-anchor="middle">{escape(x_text(tick))}</text>'
         )
-    scale = ", powers of ten" if across.log else ""
+    scale, rising = (", powers of ten" if axis.log else "" for axis in (across, upward))
     shapes.append(
         f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{height - 8}" text-anchor="middle">'
         f"{escape(x_name)}{scale}</text>"
         f'<text x="14" y="{height / 2}" text-anchor="middle" transform="rotate(-90 14 {height / 2})">'
-        f"{escape(y_name)}</text>"
+        f"{escape(y_name)}{rising}</text>"
     )
     return shapes
 

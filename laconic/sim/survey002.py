@@ -13,11 +13,16 @@ Inputs used:
     PS     an all-reduce inside each node, then push and pull, both ways at once, over the node's InfiniBand
     BSP    everything in one message after backward;  WFBP  every tensor by itself;  MG-WFBP  fused
     ByteScheduler-PS only changes the order on servers in that repository, so it is simulated as WFBP-PS
+    ByteScheduler-A2A is simulated as WFBP-A2A: its partitions (4M elements) cut nothing of ResNet-50. What that leaves
+    out is Python: a thread that polls and one that schedules, beside Horovod's cycle (5 ms unless set; the repository
+    sets 0 for the other three A2A methods only). If every tensor passes through them after the one before, from the
+    end of forward on, a step cannot be shorter than  forward + tensors x each_s.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from laconic.plan import Plan
 from laconic.sim.collective import Curve
@@ -67,6 +72,12 @@ MEASURED = {
 }
 
 
+# ByteScheduler-A2A and WFBP-A2A, ResNet-50, the 4 GPUs of one node, in the repository's three series of runs: 10GbE,
+# 100Gb InfiniBand, 100GbE. None of these links carries anything inside a node.
+SAME_NODE = {"ByteScheduler-A2A": (658.12, 653.80, 728.52), "WFBP-A2A": (1015.40, 1014.28, 1015.10)}
+BYTE_SCHEDULER = "ByteScheduler-A2A"
+
+
 @dataclass(frozen=True)
 class Row:
     model: str
@@ -74,10 +85,36 @@ class Row:
     gpus: int
     measured: float  # speedup over one GPU
     predicted: float
+    tensors: int
+    forward_s: float
 
     @property
     def ratio(self) -> float:
         return self.predicted / self.measured
+
+    @property
+    def alone_s(self) -> float:
+        batch, single = SINGLE[self.model]
+        return batch / single
+
+    @property
+    def step_s(self) -> float:
+        """As measured."""
+        return self.gpus * self.alone_s / self.measured
+
+    @property
+    def predicted_s(self) -> float:
+        return self.gpus * self.alone_s / self.predicted
+
+    @property
+    def each_s(self) -> float:
+        """What a tensor takes at most, if tensors pass one after the other."""
+        return (self.step_s - self.forward_s) / self.tensors
+
+    def passing(self, each_s: float) -> Row:
+        """The prediction where every tensor takes at least so long."""
+        step_s = self.forward_s + self.tensors * each_s
+        return replace(self, predicted=min(self.predicted, self.gpus * self.alone_s / step_s))
 
 
 def rows() -> list[Row]:
@@ -90,8 +127,14 @@ def rows() -> list[Row]:
             for gpus, samples in zip((4, 32), MEASURED[name, method], strict=True):
                 setting = _setting(model, line, gpus, served=method.endswith("-PS"), whole=large)
                 step = simulate(Plan.parse(plan), setting)
-                out.append(Row(name, method, gpus, samples / single, gpus * step.alone_s / step.seconds))
+                found, predicted = samples / single, gpus * step.alone_s / step.seconds
+                out.append(Row(name, method, gpus, found, predicted, len(model.weights), model.forward_s))
     return out
+
+
+def allowed_s(seen: Sequence[Row], row: Row) -> float:
+    """The most that the other models of its method leave for a tensor, with as many GPUs."""
+    return min(r.each_s for r in seen if (r.method, r.gpus) == (row.method, row.gpus) and r.model != row.model)
 
 
 def _setting(model: ModelTable, line: Line, gpus: int, *, served: bool, whole: int) -> Setting:

@@ -12,7 +12,7 @@ import pytest
 from laconic.compare.html import page
 from laconic.compare.lines import Comparison
 from laconic.compare.measured import Point
-from laconic.compare.svg import Bar, Curve, bars, curves, name_places
+from laconic.compare.svg import Bar, Curve, alone, bars, curves, name_places, powers
 from laconic.core.units import seconds_text
 from tests.compare.made import comparison, run
 
@@ -115,8 +115,28 @@ def test_curves_stay_inside_their_picture(points: tuple[tuple[float, float], ...
     assert len(list(drawn.iter("circle"))) == len(points)
 
 
+def test_powers_are_straight_lines_where_both_axes_count_in_powers():
+    points = tuple((x, 7 * x**2) for x in (1.0, 10.0, 100.0))
+    drawn = ET.fromstring(powers([Curve("square", 0, points)], "t", "x", "y"))
+    places = [(float(c.get("cx", "0")), float(c.get("cy", "0"))) for c in drawn.iter("circle")]
+    steps = [(after[0] - before[0], after[1] - before[1]) for before, after in pairwise(places)]
+    assert steps[0] == pytest.approx(steps[1], abs=0.2)  # tenths of a pixel
+    assert "square: 7 at 1, 700 at 10, 7e+04 at 100" in (drawn.findtext("desc") or "")
+
+
+def test_a_picture_of_its_own_is_a_whole_file():
+    text = alone(powers([Curve("a", 0, ((1.0, 1.0), (2.0, 4.0)))], "Steps & more", "x", "y"))
+    names = {"svg": "http://www.w3.org/2000/svg"}
+    drawn = ET.fromstring(text)
+    assert drawn.findtext("svg:title", namespaces=names) == "Steps & more"
+    kinds = [element.tag.rpartition("}")[2] for element in drawn]
+    assert kinds[:4] == ["title", "desc", "style", "rect"], "paper lies under what is drawn"
+    assert "circle" in kinds
+
+
 def test_no_curves_no_picture():
     assert curves([], "t", seconds_text, "time", "loss") == ""
+    assert powers([], "t", "x", "y") == ""
 
 
 def test_names_beside_curves_do_not_cover_each_other():
