@@ -29,7 +29,7 @@ from laconic.plan import Plan
 ROWS = COLUMNS = 2048
 BEFORE, MEASURED = 3, 10  # steps
 SPARSE = {"ef(topk(0.01))": 0.01, "ef(topk(0.01) | golomb)": 0.01, "ef(topk(0.01) | qsgd(bits=4) | golomb)": 0.01}
-DENSE = ["ef(sign)", "ef(onebit)", "majority", "signum", "ef(drive(scale=mse))", "signsgd / allreduce(route_by=gather)"]
+DENSE = ["ef(sign)", "ef(onebit)", "majority", "signum", "ef(drive(scale=mse))", "signsgd / allreduce(route=gather)"]
 
 
 def main() -> None:

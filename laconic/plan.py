@@ -50,15 +50,33 @@ class Plan:
         for slot, kind in _slots().items():
             if not isinstance(getattr(self, slot), kind):
                 raise PlanError(f"Plan({slot}={getattr(self, slot)!r}): not a {slot} component.")
-        if self.sync.subject is Subject.NOTHING and self.compress != Identity():
-            raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
+        self._check_silence()
         if isinstance(self.topology, Gossip):
             self._check_gossip(self.topology)
         elif isinstance(self.sync, AbstractLazy | CMFL):
             letters.check_alone(self.compress, str(self.sync))
         elif isinstance(self.sync, AbstractShared):
             self._check_shared(self.sync)
+        self._check_route()
         self._check_schedule()
+
+    def _check_silence(self) -> None:
+        for part, usual in ((self.compress, Identity()), (self.topology, AllReduce()), (self.schedule, Fused())):
+            if self.sync.subject is Subject.NOTHING and part != usual:
+                raise PlanError(f"Plan: {self.sync} says nothing, so {part} would have no effect. Leave it out.")
+
+    def _check_route(self) -> None:
+        option, sync = self.topology.told, self.sync
+        one_by_one = isinstance(sync, AbstractShared) and isinstance(self.topology, ParameterServer)
+        if option and (one_by_one or isinstance(sync, AbstractLazy | CMFL)):
+            raise PlanError(
+                f"Plan: under {sync} workers are heard one by one, so {option} would have no effect. Leave it out."
+            )
+        if option and not self.compress.routed:
+            raise PlanError(
+                f"Plan: {option} is for messages that cannot be summed and may go either way, which {self.compress} "
+                f"does not write, so it would have no effect. Leave it out."
+            )
 
     def _check_schedule(self) -> None:
         schedule, subject = self.schedule, self.subject

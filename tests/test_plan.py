@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -119,9 +120,35 @@ def test_an_empty_text_is_refused_with_an_example(text: str):
         Plan.parse(text)
 
 
-def test_an_option_without_effect_is_refused():
+@pytest.mark.parametrize(
+    "text",
+    [
+        "silent / topk(0.1)",
+        "silent / ps",
+        "silent / allreduce(ring)",
+        "silent / fused(4MiB)",
+        "allreduce(route=deal)",
+        "allreduce(route=gather) / fp16",
+        "allreduce(route=deal) / ef(powersgd(2))",
+        "allreduce(route=deal) / by_shape(powersgd(2), fp16)",
+        "allreduce(route=deal) / diana",  # always gathered
+        "allreduce(route=gather) / doublesqueeze(sign)",  # always dealt
+        "ps(reply=all)",
+        "ps(reply=all) / ssp(2) / qsgd",
+        "ps(reply=encode) / lag / qsgd(8)",
+        "allreduce(route=deal) / cmfl / qsgd(8)",
+    ],
+)
+def test_an_option_without_effect_is_refused(text: str):
     with pytest.raises(PlanError, match="would have no effect"):
-        Plan.parse("silent / topk(0.1)")
+        Plan.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["qsgd", "ef(topk(0.1))", "by_shape(powersgd(2), qsgd)", "ssp(2) / ef(sign)", "signum"]
+)
+def test_a_route_may_be_chosen_for_messages_that_take_one(text: str):
+    assert Plan.parse(f"allreduce(route=gather) / {text}").topology.told == "route=gather"
 
 
 @pytest.mark.parametrize("slots", [{"sync": TopK()}, {"compress": BSP()}, {"schedule": None}])
@@ -254,8 +281,17 @@ compressors = st.recursive(
     lambda inner: st.builds(ByShape, inner, inner) | st.builds(ByShape, inner) | inner.map(_remembering),
     max_leaves=4,
 )
+
+
+def _plan(**parts: Any) -> Plan:
+    """Routes are for those who take one."""
+    if parts["topology"].told and not parts["compress"].routed:
+        parts["topology"] = dataclasses.replace(parts["topology"], route_by="auto")
+    return Plan(**parts)
+
+
 plans = st.builds(
-    Plan,
+    _plan,
     sync=st.builds(Local, st.integers(1, 10**6)) | st.just(BSP()),
     topology=st.builds(
         AllReduce, st.sampled_from(["native", *NAMES]), route_by=st.sampled_from(["auto", "gather", "deal"])
