@@ -232,7 +232,7 @@ def test_every_example_of_the_list_can_be_read():
     [
         ("ddp", Baseline()),
         (" ddp + bf16 ", Baseline("bf16")),
-        ("ddp+fp16", Baseline("fp16")),
+        ("DDP+fp16", Baseline("fp16")),
         ("ddp+powersgd(2)", Baseline("powersgd", 2)),
         ("ddp+powersgd", Baseline("powersgd", 4)),
         ("topk(0.1)", None),
@@ -245,7 +245,7 @@ def test_baselines_have_names_of_their_own(text: str, found: Baseline | None):
         assert check_text(text) == str(found)
 
 
-@pytest.mark.parametrize("text", ["ddp+topk", "ddp+fp16(3)", "ddpx", "ddp+"])
+@pytest.mark.parametrize("text", ["ddp+topk", "ddp+fp16(3)", "ddp+powersgd(0)", "ddpx", "ddp+"])
 def test_what_is_no_baseline_is_refused(text: str):
     with pytest.raises(PlanError, match="not a baseline"):
         check_text(text)
