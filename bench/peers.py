@@ -234,7 +234,9 @@ def main() -> None:
     options.add_argument("--model", choices=("resnet18", "bytes"), default="resnet18")
     options.add_argument("--plans", default=OURS, help="ours, separated by ';' (default: %(default)s)")
     options.add_argument("--peer-path", action="append", default=[], metavar="DIR", help="a checkout to import from")
-    options.add_argument("--only", default="", help="rows whose name contains one of these, separated by ';'")
+    options.add_argument(
+        "--only", default="", help="rows whose name contains one of these, or is one (=ddp), separated by ';'"
+    )
     options.add_argument("--steps", type=int, default=10, help="timed, of each row")
     options.add_argument("--batch", type=int, default=8, help="per worker")
     options.add_argument("--lr", type=float, default=0.01)
@@ -270,7 +272,7 @@ def _rows(chosen: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Ro
     wanted: dict[str, tuple[str, Attach]] = {name: ("torch", by_laconic(name)) for name in (*TORCH, *ours)} | PEERS
     only = [word.strip() for word in chosen.only.split(";") if word.strip()]
     for name, (module, attach) in wanted.items():
-        if only and not any(word in name for word in only):
+        if only and not any(name == word[1:] if word.startswith("=") else word in name for word in only):
             continue
         try:
             importlib.import_module(module)

@@ -78,7 +78,7 @@ PRESETS: dict[str, Preset] = {
         "Deep Gradient Compression, Lin et al. 2018",
         "give the optimizer momentum=0; ratio warm-up: warmup(dgc(0.001))",
     ),
-    "1bit-sgd": Preset("ef(onebit)", "1-bit SGD, Seide et al. 2014", "columns are blocks of 512"),
+    "1bit-sgd": Preset("ef(onebit)", "1-bit SGD, Seide et al. 2014", "columns are blocks of 2048"),
     "qsgd": Preset(
         "qsgd(bits=4)", "QSGD, Alistarh et al. 2017", "fixed-length levels; Elias coding: qsgd(bits=4) | elias"
     ),

@@ -30,7 +30,7 @@ from laconic.kernels import reference_quant as quant
 class OneBit(AbstractBlocked):
     """One bit an element; the mean of the positive and of the negative ones for each block."""
 
-    block: int = 512
+    block: int = 2048
 
     name: ClassVar[str] = "onebit"
     paper: ClassVar[str] = "seide2014onebit"
