@@ -248,7 +248,8 @@ def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str
     out: dict[str, Any] = {}
     for position, (key, node) in enumerate(call.args):
         if key is None and position >= len(known):
-            raise grammar.point(text, node.start, 1, f"{kind.name} takes {len(known)} values: {', '.join(known)}.")
+            most = f"{len(known)} values: {', '.join(known)}" if known else "no values"
+            raise grammar.point(text, node.start, 1, f"{kind.name} takes {most}.")
         slot = known[position] if key is None else key.lower()
         if slot not in known:
             raise grammar.point(text, node.start, 1, f"{kind.name} has no {key!r}.{grammar.near(slot, known)}")
@@ -292,7 +293,8 @@ def _fitting(hint: Any, value: Any) -> Any:
         value = str(value)
     if isinstance(value, hint) and not isinstance(value, bool):
         return value
-    wanted = f"a {hint.folder} part" if _is_part(hint) else _WORDS.get(hint, hint)
+    article = "an" if _is_part(hint) and hint.folder[0] in "aeiou" else "a"
+    wanted = f"{article} {hint.folder} part" if _is_part(hint) else _WORDS.get(hint, hint)
     raise PlanError(f"wants {wanted}, got {str(value) if isinstance(value, Component) else repr(value)}.")
 
 

@@ -69,6 +69,9 @@ def test_a_chain_of_three_is_refused_since_a_chain_does_not_choose():
         ("chain(topk, qsgd)", 0, "unknown name 'chain'"),
         ("topk(ratoi=0.01)", 11, "topk has no 'ratoi'. Did you mean ratio"),
         ("topk(0.01, 5)", 11, "topk takes 1 values: ratio"),
+        ("wfbp(3)", 5, "wfbp takes no values"),
+        ("local(8, outer=none)", 15, "wants an outer part, got none"),
+        ("by_shape(none)", 0, "treated alike. Use none"),
         ("topk(0.01, ratio=0.1)", 17, "topk is given 'ratio' twice"),
         ("topk(many)", 5, "wants a number, got 'many'"),
         ("qsgd(4.5)", 5, "wants a whole number, got 4.5"),
@@ -254,6 +257,7 @@ def test_what_is_no_baseline_is_refused(text: str):
 ratios = st.floats(1e-6, 1.0)
 blocks = st.integers(1, 512).map(lambda n: 8 * n)
 sizes = st.builds("{}{}".format, st.integers(1, 99), st.sampled_from(["KiB", "MiB", "kb", ""]))
+NONE = Identity()
 selectors = st.builds(TopK, ratios) | st.builds(RandomK, ratios)
 quantizers = (
     st.builds(QSGD, st.integers(2, 8), blocks, st.sampled_from(["max", "l2"]))
@@ -269,6 +273,10 @@ leaves = (
 )
 
 
+def _by_shape(matrices: AbstractCompressor, rest: AbstractCompressor = NONE) -> AbstractCompressor:
+    return matrices if matrices == rest else ByShape(matrices, rest)
+
+
 def _remembering(inner: AbstractCompressor) -> AbstractCompressor:
     try:
         return ErrorFeedback(inner)
@@ -278,7 +286,7 @@ def _remembering(inner: AbstractCompressor) -> AbstractCompressor:
 
 compressors = st.recursive(
     leaves,
-    lambda inner: st.builds(ByShape, inner, inner) | st.builds(ByShape, inner) | inner.map(_remembering),
+    lambda inner: st.builds(_by_shape, inner, inner) | st.builds(_by_shape, inner) | inner.map(_remembering),
     max_leaves=4,
 )
 
