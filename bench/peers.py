@@ -250,6 +250,8 @@ def main() -> None:
         )
     say = partial(_say, session.rank)
     rows = list(_rows(chosen, say))
+    if not rows:
+        sys.exit(f"--only {chosen.only!r}: there is no such row.")
     data = _data(chosen, session.rank, session.world)
     for number in range(WARMUP_STEPS + chosen.steps):
         x, y = next(data)

@@ -25,11 +25,11 @@ class Baseline:
 
 def parse(text: str) -> Baseline | None:
     """None where the text is not about a baseline at all."""
-    text = text.strip()
+    text = text.strip().lower()  # as names in plans
     if not text.startswith("ddp"):
         return None
     found = _FORM.fullmatch(text)
-    if found is None or (found[2] and found[1] != "powersgd"):
+    if found is None or (found[2] and (found[1] != "powersgd" or not int(found[2]))):
         raise PlanError(f"{text!r} is not a baseline. There are ddp, ddp+fp16, ddp+bf16 and ddp+powersgd(4).")
     rank = int(found[2] or 4) if found[1] == "powersgd" else 0
     return Baseline(found[1] or "", rank)

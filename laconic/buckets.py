@@ -90,6 +90,7 @@ class Bucket:
             else:
                 self._views[i].zero_()
             return
+        grad = grad.detach()  # of backward(create_graph=True); what is exchanged has no history
         if grad.is_sparse:
             name = self.spec.names[i]
             raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")

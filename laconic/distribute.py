@@ -85,8 +85,8 @@ def _attach(
     if not isinstance(chosen, Plan | baseline.Baseline):
         raise UsageError(f"plan={plan!r}: it is a laconic.Plan, a text such as 'ef(topk(0.01))', or None.")
     _refuse(optimizer, chosen, nonfinite)
-    if isinstance(chosen, Plan) and isinstance(chosen.topology, AllReduce):
-        chosen.topology.fit(session.world)
+    if isinstance(chosen, Plan):
+        _fit(chosen, session.world)
     found = inventory.take(model, optimizer)
 
     options = [f"nonfinite: {nonfinite}", f"seed: {seed}"]
@@ -118,6 +118,13 @@ def _attach(
         _say_goodbye(replica, driver)
     _watch(replica, model, session)
     return replica
+
+
+def _fit(plan: Plan, world: int) -> None:
+    """PlanError where so many ranks cannot follow it."""
+    plan.sync.fit(world)
+    if isinstance(plan.topology, AllReduce):
+        plan.topology.fit(world)
 
 
 def _watch(replica: Replica, model: nn.Module, session: Session) -> None:

@@ -50,15 +50,33 @@ class Plan:
         for slot, kind in _slots().items():
             if not isinstance(getattr(self, slot), kind):
                 raise PlanError(f"Plan({slot}={getattr(self, slot)!r}): not a {slot} component.")
-        if self.sync.subject is Subject.NOTHING and self.compress != Identity():
-            raise PlanError(f"Plan: {self.sync} says nothing, so {self.compress} would have no effect. Leave it out.")
+        self._check_silence()
         if isinstance(self.topology, Gossip):
             self._check_gossip(self.topology)
         elif isinstance(self.sync, AbstractLazy | CMFL):
             letters.check_alone(self.compress, str(self.sync))
         elif isinstance(self.sync, AbstractShared):
             self._check_shared(self.sync)
+        self._check_route()
         self._check_schedule()
+
+    def _check_silence(self) -> None:
+        for part, usual in ((self.compress, Identity()), (self.topology, AllReduce()), (self.schedule, Fused())):
+            if self.sync.subject is Subject.NOTHING and part != usual:
+                raise PlanError(f"Plan: {self.sync} says nothing, so {part} would have no effect. Leave it out.")
+
+    def _check_route(self) -> None:
+        option, sync = self.topology.told, self.sync
+        one_by_one = isinstance(sync, AbstractShared) and isinstance(self.topology, ParameterServer)
+        if option and (one_by_one or isinstance(sync, AbstractLazy | CMFL)):
+            raise PlanError(
+                f"Plan: under {sync} workers are heard one by one, so {option} would have no effect. Leave it out."
+            )
+        if option and not self.compress.routed:
+            raise PlanError(
+                f"Plan: {option} is for messages that cannot be summed and may go either way, which {self.compress} "
+                f"does not write, so it would have no effect. Leave it out."
+            )
 
     def _check_schedule(self) -> None:
         schedule, subject = self.schedule, self.subject
@@ -230,7 +248,8 @@ def _arguments(kind: type[Component], call: grammar.Call, text: str) -> dict[str
     out: dict[str, Any] = {}
     for position, (key, node) in enumerate(call.args):
         if key is None and position >= len(known):
-            raise grammar.point(text, node.start, 1, f"{kind.name} takes {len(known)} values: {', '.join(known)}.")
+            most = f"{len(known)} values: {', '.join(known)}" if known else "no values"
+            raise grammar.point(text, node.start, 1, f"{kind.name} takes {most}.")
         slot = known[position] if key is None else key.lower()
         if slot not in known:
             raise grammar.point(text, node.start, 1, f"{kind.name} has no {key!r}.{grammar.near(slot, known)}")
@@ -274,7 +293,8 @@ def _fitting(hint: Any, value: Any) -> Any:
         value = str(value)
     if isinstance(value, hint) and not isinstance(value, bool):
         return value
-    wanted = f"a {hint.folder} part" if _is_part(hint) else _WORDS.get(hint, hint)
+    article = "an" if _is_part(hint) and hint.folder[0] in "aeiou" else "a"
+    wanted = f"{article} {hint.folder} part" if _is_part(hint) else _WORDS.get(hint, hint)
     raise PlanError(f"wants {wanted}, got {str(value) if isinstance(value, Component) else repr(value)}.")
 
 

@@ -133,6 +133,9 @@ def expand(text: str) -> str:
     name = text.strip().removeprefix(PREFIX).strip()
     if name in GROUPS:
         raise PlanError(f"{text.strip()!r} is {len(GROUPS[name])} plans. Use it in laconic compare --plans.")
+    alone, _, rest = (part.strip() for part in name.partition("/"))
+    if rest and alone in PRESETS:
+        raise PlanError(f"{text.strip()!r}: a preset stands alone. Change its text: '{PRESETS[alone].plan} / {rest}'.")
     if name not in PRESETS:
         raise PlanError(f"There is no preset {name!r}.{grammar.near(name, PRESETS)} See laconic list --presets.")
     return PRESETS[name].plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -68,6 +69,9 @@ def test_a_chain_of_three_is_refused_since_a_chain_does_not_choose():
         ("chain(topk, qsgd)", 0, "unknown name 'chain'"),
         ("topk(ratoi=0.01)", 11, "topk has no 'ratoi'. Did you mean ratio"),
         ("topk(0.01, 5)", 11, "topk takes 1 values: ratio"),
+        ("wfbp(3)", 5, "wfbp takes no values"),
+        ("local(8, outer=none)", 15, "wants an outer part, got none"),
+        ("by_shape(none)", 0, "treated alike. Use none"),
         ("topk(0.01, ratio=0.1)", 17, "topk is given 'ratio' twice"),
         ("topk(many)", 5, "wants a number, got 'many'"),
         ("qsgd(4.5)", 5, "wants a whole number, got 4.5"),
@@ -119,9 +123,35 @@ def test_an_empty_text_is_refused_with_an_example(text: str):
         Plan.parse(text)
 
 
-def test_an_option_without_effect_is_refused():
+@pytest.mark.parametrize(
+    "text",
+    [
+        "silent / topk(0.1)",
+        "silent / ps",
+        "silent / allreduce(ring)",
+        "silent / fused(4MiB)",
+        "allreduce(route=deal)",
+        "allreduce(route=gather) / fp16",
+        "allreduce(route=deal) / ef(powersgd(2))",
+        "allreduce(route=deal) / by_shape(powersgd(2), fp16)",
+        "allreduce(route=deal) / diana",  # always gathered
+        "allreduce(route=gather) / doublesqueeze(sign)",  # always dealt
+        "ps(reply=all)",
+        "ps(reply=all) / ssp(2) / qsgd",
+        "ps(reply=encode) / lag / qsgd(8)",
+        "allreduce(route=deal) / cmfl / qsgd(8)",
+    ],
+)
+def test_an_option_without_effect_is_refused(text: str):
     with pytest.raises(PlanError, match="would have no effect"):
-        Plan.parse("silent / topk(0.1)")
+        Plan.parse(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["qsgd", "ef(topk(0.1))", "by_shape(powersgd(2), qsgd)", "ssp(2) / ef(sign)", "signum"]
+)
+def test_a_route_may_be_chosen_for_messages_that_take_one(text: str):
+    assert Plan.parse(f"allreduce(route=gather) / {text}").topology.told == "route=gather"
 
 
 @pytest.mark.parametrize("slots", [{"sync": TopK()}, {"compress": BSP()}, {"schedule": None}])
@@ -205,7 +235,7 @@ def test_every_example_of_the_list_can_be_read():
     [
         ("ddp", Baseline()),
         (" ddp + bf16 ", Baseline("bf16")),
-        ("ddp+fp16", Baseline("fp16")),
+        ("DDP+fp16", Baseline("fp16")),
         ("ddp+powersgd(2)", Baseline("powersgd", 2)),
         ("ddp+powersgd", Baseline("powersgd", 4)),
         ("topk(0.1)", None),
@@ -218,7 +248,7 @@ def test_baselines_have_names_of_their_own(text: str, found: Baseline | None):
         assert check_text(text) == str(found)
 
 
-@pytest.mark.parametrize("text", ["ddp+topk", "ddp+fp16(3)", "ddpx", "ddp+"])
+@pytest.mark.parametrize("text", ["ddp+topk", "ddp+fp16(3)", "ddp+powersgd(0)", "ddpx", "ddp+"])
 def test_what_is_no_baseline_is_refused(text: str):
     with pytest.raises(PlanError, match="not a baseline"):
         check_text(text)
@@ -227,6 +257,7 @@ def test_what_is_no_baseline_is_refused(text: str):
 ratios = st.floats(1e-6, 1.0)
 blocks = st.integers(1, 512).map(lambda n: 8 * n)
 sizes = st.builds("{}{}".format, st.integers(1, 99), st.sampled_from(["KiB", "MiB", "kb", ""]))
+NONE = Identity()
 selectors = st.builds(TopK, ratios) | st.builds(RandomK, ratios)
 quantizers = (
     st.builds(QSGD, st.integers(2, 8), blocks, st.sampled_from(["max", "l2"]))
@@ -242,6 +273,10 @@ leaves = (
 )
 
 
+def _by_shape(matrices: AbstractCompressor, rest: AbstractCompressor = NONE) -> AbstractCompressor:
+    return matrices if matrices == rest else ByShape(matrices, rest)
+
+
 def _remembering(inner: AbstractCompressor) -> AbstractCompressor:
     try:
         return ErrorFeedback(inner)
@@ -251,11 +286,20 @@ def _remembering(inner: AbstractCompressor) -> AbstractCompressor:
 
 compressors = st.recursive(
     leaves,
-    lambda inner: st.builds(ByShape, inner, inner) | st.builds(ByShape, inner) | inner.map(_remembering),
+    lambda inner: st.builds(_by_shape, inner, inner) | st.builds(_by_shape, inner) | inner.map(_remembering),
     max_leaves=4,
 )
+
+
+def _plan(**parts: Any) -> Plan:
+    """Routes are for those who take one."""
+    if parts["topology"].told and not parts["compress"].routed:
+        parts["topology"] = dataclasses.replace(parts["topology"], route_by="auto")
+    return Plan(**parts)
+
+
 plans = st.builds(
-    Plan,
+    _plan,
     sync=st.builds(Local, st.integers(1, 10**6)) | st.just(BSP()),
     topology=st.builds(
         AllReduce, st.sampled_from(["native", *NAMES]), route_by=st.sampled_from(["auto", "gather", "deal"])

@@ -71,6 +71,8 @@ def test_a_preset_is_a_plan(name: str):
 def test_a_preset_that_does_not_exist_is_refused_with_the_near_ones():
     with pytest.raises(PlanError, match=r"no preset 'dcg'.*dgc"):
         Plan.parse("preset:dcg")
+    with pytest.raises(PlanError, match=r"stands alone. Change its text: 'local\(8\) / bf16'"):
+        Plan.parse("preset:local-sgd / bf16")
 
 
 def test_a_group_stands_for_its_members_in_a_comparison():

@@ -13,7 +13,7 @@ from laconic.plan import Plan
         ("bsp", ["the step in flight", "gradients at the newest model", "equal after every step"]),
         ("local(8)", ["at most 8 steps", "between rounds workers are on their own", "equal after every 8 steps"]),
         ("post_local(50, h=4)", ["later at most 4 steps", "none until step 50"]),
-        ("adacomm(16)", ["at most 16 steps", "as the loss allows"]),
+        ("adacomm(16)", ["at most 16 steps, times first learning rate / learning rate", "as the loss allows"]),
         ("cocod(8)", ["at most 16 steps", "heard 8 steps late"]),
         ("diloco(100, fragments=4, overlap=5)", ["at most 105 steps", "heard 5 steps late", "close"]),
         ("ssp(2) / ps", ["that worker", "more than 2 ahead of the slowest", "equal after flush()"]),

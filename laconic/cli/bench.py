@@ -66,12 +66,16 @@ def _jobs(only: Sequence[str] | None) -> dict[str, Make]:
 
 def _plans(only: Sequence[str] | None) -> list[AbstractCompressor]:
     texts = only or [e.usage for e in catalogue() if e.folder == "compress" and e.name != "none"] + [*MORE]
-    plans = [Plan.parse(text).compress for text in dict.fromkeys(texts)]
-    if only:
-        for plan, text in zip(plans, dict.fromkeys(only), strict=True):
-            if plan == Plan().compress and text.strip() != str(plan):
-                raise UsageError(f"{text!r} names no compressor. `laconic list` prints them.")
-    return plans
+    return [_compressor(text) for text in dict.fromkeys(texts)]
+
+
+def _compressor(text: str) -> AbstractCompressor:
+    plan = Plan.parse(text)
+    if plan.compress == Plan().compress:
+        raise UsageError(f"{text!r} names no compressor that could be timed. `laconic list` prints them.")
+    if plan != Plan(compress=plan.compress):
+        raise UsageError(f"{text!r} says more than {plan.compress}, of which nothing is timed. Leave the rest out.")
+    return plan.compress
 
 
 def pays(row: Measured) -> bool:

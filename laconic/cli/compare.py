@@ -180,6 +180,7 @@ def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> 
         until=until,
         command=shlex.join(["laconic", "compare", *argv]),
         machine=facts(),
+        batch=work.batch,
     )
     return Request(setting, rows, work.script, args.limit, work.last_step)
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from laconic.cli.checks import CHECKS, Check
 from laconic.cli.weights import weights_report
+from laconic.core.errors import UsageError
 
 
 def main(argv: Sequence[str]) -> int:
@@ -17,6 +18,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     parser.add_argument("--weights", metavar="FILE", help="check a file of mixing weights for gossip, and nothing else")
     args = parser.parse_args(argv)
+    if args.weights is not None and args.json:
+        raise UsageError("--weights says its findings in words only. Leave --json out.")
     if args.weights is not None:
         print(weights_report(args.weights))
         return 0

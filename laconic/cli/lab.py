@@ -27,8 +27,14 @@ def main(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     if args.no_lab:
         raise UsageError("`laconic lab` without a lab is nothing; leave --no-lab out.")
+    if args.slow is not None:
+        raise UsageError(
+            f"--slow slows the processes of a training, and `laconic lab {args.what}` starts none. Leave it out."
+        )
     spec = lab_spec(args)
     assert spec is not None, "hosts have a default"
+    if args.what == "check" and spec.hosts == 1:
+        raise UsageError("a message needs two ends: `laconic lab check` measures --hosts 2 or more.")
     if args.what == "shell" and not 0 <= args.host < spec.hosts:
         raise UsageError(f"there is no host {args.host}: the hosts are 0 to {spec.hosts - 1}.")
     if not inside():

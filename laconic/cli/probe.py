@@ -35,17 +35,19 @@ from laconic.planner.search import compressors
 from laconic.sim.machine import Coding
 
 LIMIT_S = 600.0
+WORLD = 4
 
 
 def main(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
+    _check_where(args)
     check_writable(args.output, "-o")
     if args.raw is None and lab_spec(args) is not None and not inside():
         return enter(["probe", *argv], lab_spec(args))
     if args.raw is not None:
         raw = _read(args.raw)
     else:
-        places = contextlib.nullcontext(local_sites(args.n)) if args.hosts is None else hosts_of(args)
+        places = contextlib.nullcontext(local_sites(args.n or WORLD)) if args.hosts is None else hosts_of(args)
         with ending_on_signals(), places as sites:
             raw = measure(sites)
     table = finished(raw, args.rate or "", codings=codings(quick=args.quick))
@@ -54,11 +56,24 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
+def _check_where(args: argparse.Namespace) -> None:
+    """One of three places, at most."""
+    given = [
+        f"--{name}" if len(name) > 1 else "-n" for name in ("raw", "hosts", "n") if getattr(args, name) is not None
+    ]
+    if len(given) > 1:
+        raise UsageError(
+            f"{given[0]} and {given[1]} were both given, but ranks are probed in one place. Leave one out."
+        )
+    if args.n is not None and args.n < 1:
+        raise UsageError(f"-n {args.n}: give at least 1 process.")
+
+
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="laconic probe", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("-n", type=int, default=4, metavar="N", help="processes over loopback (default 4)")
+    made.add_argument("-n", type=int, metavar="N", help=f"processes over loopback (default {WORLD})")
     made.add_argument("-o", "--output", type=Path, default=Path("network.json"), help="where to (default network.json)")
     made.add_argument("--raw", type=Path, help="what laconic.planner.probing wrote, in place of measuring now")
     made.add_argument("--quick", action="store_true", help="do not time compressors; planning takes nominal rates then")

@@ -4,8 +4,8 @@
     laconic profile train.py -n 4 -o model.json -- --batch 32
 
 The script runs for some steps (three to settle, ten that count) and is then ended; it must call laconic.distribute, as
-for `laconic compare`. With -n or --hosts as many ranks run at once, without talking, so that seconds are those of a
-machine as busy as it will be; take as many as you will train with.
+for `laconic compare`. With -n as many ranks run at once, without talking, so that seconds are those of a machine as
+busy as it will be; take as many as you will train with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from laconic.cli.signals import ending_on_signals
 from laconic.compare.workload import TASKS, workload
-from laconic.core.errors import LaconicError
+from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
 from laconic.core.units import seconds_text
 from laconic.launch.job import Job, Script, Site, local_sites
@@ -32,6 +32,8 @@ def main(argv: Sequence[str]) -> int:
     words = list(argv)
     at = words.index("--") if "--" in words else len(words)
     args, unknown = parser().parse_known_args(words[:at])
+    if args.n < 1:
+        raise UsageError(f"-n {args.n}: give at least 1 rank.")
     check_writable(args.output, "-o")
     with ending_on_signals():
         table = profiled(args.task, [*unknown, *words[at + 1 :]], local_sites(args.n))

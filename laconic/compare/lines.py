@@ -33,6 +33,7 @@ class Setting:
     link: str = ""  # what else is set on the links
     command: str = ""
     machine: Mapping[str, str] = field(default_factory=dict)
+    batch: int | None = None  # examples a worker and step; None: the script knows
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ class Line:
     exposed_by: str | None = None
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     reached: Reached | None = None
+    steps_per_s: float | None = None  # of all workers
+    apart: bool = False  # workers went at different paces in some run
 
 
 def lines(comparison: Comparison) -> list[Line]:
@@ -125,6 +128,8 @@ def _line(
         exposed_by=exposed_by,
         metrics={name: known_median([run.metrics.get(name) for run in runs]) for name in runs[0].metrics},
         reached=None if until is None else _reached(runs, until),
+        steps_per_s=known_median([run.steps_per_s for run in runs]),
+        apart=any(run.apart for run in runs),
     )
 
 
@@ -146,6 +151,11 @@ def _reached(runs: Sequence[Run], until: Target) -> Reached:
         known_median([point.tx_bytes for point in there]),
         len(there),
     )
+
+
+def examples_per_s(line: Line, setting: Setting) -> float | None:
+    """Of all workers; a script's batch is its own affair."""
+    return None if line.steps_per_s is None or setting.batch is None else setting.batch * line.steps_per_s
 
 
 def known_median(values: Sequence[float | None]) -> float | None:

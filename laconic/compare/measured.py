@@ -8,7 +8,8 @@ the timed intervals of a rank are told apart by whether an exchange fell into th
 Left out are intervals in which any rank evaluated (called laconic.log) and those of the first steps, while allocators,
 connections and compressors settle; an interval longer than 5 times the median of its kind counts as 5 medians.
 Bytes and waits are averaged with the same weights. A job is as fast as its slowest rank: `step_s` is the largest of
-the ranks' figures, bytes and waits are means over ranks.
+the ranks' figures, bytes and waits are means over ranks. Where nobody waits (asp, gossip) a slow rank does not hold the
+others up, which the largest figure hides: `steps_per_s` counts the steps of all ranks.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from laconic.core.errors import LaconicError
 
 WARMUP_STEPS = 5
 LONGEST = 5.0  # medians
+APART = 1.2  # the slowest rank's step over the fastest's: below, ranks keep step
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,19 @@ class Run:
     wire_bytes: float  # sent by a rank per step, our own count
     tx_bytes: float | None  # the same on the interface; None outside a lab
     points: tuple[Point, ...]
+    rank_step_s: tuple[float, ...] = ()  # of every rank
+
+    @property
+    def steps_per_s(self) -> float | None:
+        """Of all ranks together."""
+        return (
+            sum(1 / step_s for step_s in self.rank_step_s) if self.rank_step_s and min(self.rank_step_s) > 0 else None
+        )
+
+    @property
+    def apart(self) -> bool:
+        """Did some ranks go faster than others?"""
+        return bool(self.rank_step_s) and max(self.rank_step_s) > APART * min(self.rank_step_s)
 
     @property
     def metrics(self) -> dict[str, float | None]:
@@ -84,6 +99,7 @@ def read_run(journals: Sequence[Mapping[str, Any]], plan: str) -> Run:
         wire_bytes=fmean(rank.wire_bytes for rank in ranks),
         tx_bytes=fmean(sent) if len(sent) == len(ranks) else None,
         points=next((points for journal in journals if (points := _points(journal))), ()),
+        rank_step_s=tuple(rank.step_s for rank in ranks),
     )
 
 

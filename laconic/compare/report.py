@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from laconic.compare.lines import Comparison, Line, Result, lines
+from laconic.compare.lines import Comparison, Line, Result, Setting, examples_per_s, lines
 from laconic.compare.rows import Kind
 from laconic.compare.verdict import verdict
 from laconic.core.files import json_text
@@ -26,16 +26,19 @@ def as_dict(comparison: Comparison) -> dict[str, Any]:
         "link": setting.link,
         "steps": setting.steps,
         "repeat": setting.repeat,
+        "batch": setting.batch,
         "until": None if setting.until is None else str(setting.until),
         "complete": comparison.complete,
         "command": setting.command,
         "machine": dict(setting.machine),
         "verdict": verdict(comparison),
-        "rows": [_row(line, result) for line, result in zip(lines(comparison), comparison.results, strict=True)],
+        "rows": [
+            _row(line, result, setting) for line, result in zip(lines(comparison), comparison.results, strict=True)
+        ],
     }
 
 
-def _row(line: Line, result: Result) -> dict[str, Any]:
+def _row(line: Line, result: Result, setting: Setting) -> dict[str, Any]:
     return {
         "plan": line.row.text,
         "canonical": line.row.plan,
@@ -45,6 +48,8 @@ def _row(line: Line, result: Result) -> dict[str, Any]:
         "ratio_to_ddp": line.ratio_to_ddp,
         "ratio_to_best_baseline": line.ratio_to_best_baseline,
         "times_floor": line.times_floor,
+        "steps_per_s": line.steps_per_s,
+        "examples_per_s": examples_per_s(line, setting),
         "tx_bytes_per_step": line.tx_bytes,
         "wire_bytes_per_step": line.wire_bytes,
         "compute_s": line.compute_s,

@@ -5,7 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from laconic.compare.lines import BY_FLOOR, Comparison, Line, Reached, Setting, lines, main_metric
+from laconic.compare.lines import (
+    BY_FLOOR,
+    Comparison,
+    Line,
+    Reached,
+    Setting,
+    examples_per_s,
+    lines,
+    main_metric,
+)
 from laconic.compare.rows import Kind
 from laconic.compare.verdict import verdict
 from laconic.core.units import bytes_text, seconds_text
@@ -47,15 +56,27 @@ def columns(rows: Sequence[Line], setting: Setting) -> tuple[list[str], list[lis
     head = ["plan", "step", "[min .. max]", "x DDP", "x best", "sent/step"]
     head += ["on interface"] if on_interface else []
     head += ["compute", "exposed"]
+    apart = any(line.apart for line in rows)
+    head += ["steps/s", *(["examples/s"] if setting.batch else [])] if apart else []
     head += [metric] if metric else []
     head += [f"time to {setting.until}", "bytes to it"] if setting.until else []
-    body = [_cells(line, metric, on_interface=on_interface) for line in rows]
+    body = [_cells(line, on_interface=on_interface) for line in rows]
+    if apart:
+        body = [cells + _paces(line, setting) for cells, line in zip(body, rows, strict=True)]
+    if metric:
+        body = [[*cells, _number(line.metrics.get(metric))] for cells, line in zip(body, rows, strict=True)]
     if setting.until:
         body = [cells + _to_target(line.reached, line.runs) for cells, line in zip(body, rows, strict=True)]
     return head, body
 
 
-def _cells(line: Line, metric: str | None, *, on_interface: bool) -> list[str]:
+def _paces(line: Line, setting: Setting) -> list[str]:
+    """Of all workers, where they do not keep step."""
+    examples = [_rate(examples_per_s(line, setting))] if setting.batch else []
+    return [_rate(line.steps_per_s), *examples]
+
+
+def _cells(line: Line, *, on_interface: bool) -> list[str]:
     step = line.step_s
     spread = NONE if step is None else f"[{seconds_text(step.min)} .. {seconds_text(step.max)}]"
     star = "*" if line.exposed_by == BY_FLOOR else ""
@@ -63,8 +84,7 @@ def _cells(line: Line, metric: str | None, *, on_interface: bool) -> list[str]:
     cells += [_failed(line) if step is None else seconds_text(step.median), spread]
     cells += [_ratio(line.ratio_to_ddp), _ratio(line.ratio_to_best_baseline), _bytes(line.wire_bytes)]
     cells += [_bytes(line.tx_bytes)] if on_interface else []
-    cells += [_seconds(line.compute_s), _seconds(line.exposed_s) + star]
-    return cells + ([_number(line.metrics.get(metric))] if metric else [])
+    return [*cells, _seconds(line.compute_s), _seconds(line.exposed_s) + star]
 
 
 def _failed(line: Line) -> str:
@@ -88,6 +108,8 @@ def notes(rows: Sequence[Line]) -> str:
     )
     if any(line.exposed_by == BY_FLOOR for line in rows):
         text += " *: DDP does not tell, so its step minus the floor's."
+    if any(line.apart for line in rows):
+        text += " Workers went at different paces: step is the slowest one's, steps/s are those of all together."
     return wrapped(text)
 
 
@@ -116,6 +138,10 @@ def _bytes(value: float | None) -> str:
 
 def _seconds(value: float | None) -> str:
     return NONE if value is None else seconds_text(value)
+
+
+def _rate(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3g}"
 
 
 def _number(value: float | None) -> str:

@@ -30,6 +30,7 @@ class Workload:
     is_task: bool
     first_seed: int = 0
     evaluate_every: int | None = None  # steps; None: as the task does by itself
+    batch: int | None = None  # examples a worker and step, of a task
 
     def script(self, repetition: int) -> Script:
         """The same data and weights for every row; another seed in every repetition, where we can choose it."""
@@ -55,10 +56,11 @@ def workload(name: str, args: Sequence[str], steps: int | None) -> Workload:
             guess = f" Did you mean '{near[0]}'?" if near else ""
             raise UsageError(f"there is no task or script '{name}'.{guess} Tasks: {', '.join(TASKS)}.")
         return Workload(name, tuple(args), steps, is_task=False)
-    parsed = task_module(name).arguments(list(args))
+    parsed = task_module(name).arguments([*USUAL.get(name, ()), *args])
     if parsed.plan is not None or parsed.json is not None:
         raise UsageError(f"{name} must not be given --plan or --json of its own: compare chooses plans (--plans).")
-    return Workload(name, tuple(args), steps or TASKS[name], is_task=True, first_seed=parsed.seed)
+    steps = steps or TASKS[name]
+    return Workload(name, tuple(args), steps, is_task=True, first_seed=parsed.seed, batch=parsed.batch)
 
 
 def check_target(work: Workload, target: Target) -> None:

@@ -61,6 +61,10 @@ class AbstractAdaptiveLevels(AbstractCompressor, ABC):
     def _codec(self, magnitudes: tuple[float, ...]) -> Levels:
         return Levels(" ".join(map(repr, magnitudes)), self.block, self.norm)
 
+    @property
+    def routed(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         return Traits(unbiased=True, omega=None, delta=None, linear=False, grain=Grain.BLOCK)
 

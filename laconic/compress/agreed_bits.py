@@ -42,6 +42,10 @@ class AbstractAgreedBits(AbstractCompressor, ABC):
     def codec(self, bits: int) -> AbstractCompressor:
         return Identity() if bits == RAW else QSGD(bits, block=self.block)
 
+    @property
+    def routed(self) -> bool:
+        return True
+
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Any:
         return self.codec(self.fewest).init(spec, seat, remember=remember)
 

@@ -45,6 +45,10 @@ class AsyLPG(AbstractAgreedBits):
     def fewest(self) -> int:
         return 2
 
+    @property
+    def routed(self) -> bool:
+        return False
+
     def traits(self, spec: BucketSpec) -> Traits:
         return Traits(True, self.mu, None, linear=False, rounds=2, grain=Grain.BUCKET, size=Size.MOST)
 

@@ -131,6 +131,11 @@ class AbstractCompressor(Component, ABC):
         return any(part.follows_lr for part in self.parts)
 
     @property
+    def routed(self) -> bool:
+        """Do messages take the route that a topology is told? What is summed, or always gathered, does not."""
+        return any(part.routed for part in self.parts)
+
+    @property
     def lossless(self) -> AbstractCompressor | None:
         """What stands in for it where tensors travel dense; None: a plain mean. Momentum, for one, must go on."""
         return None

@@ -15,6 +15,7 @@ from laconic.compress.base import AbstractCompressor
 from laconic.compress.identity import Identity
 from laconic.compress.split import AbstractSplit, Piece
 from laconic.core.bucket import BucketSpec
+from laconic.core.errors import PlanError
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class ByShape(AbstractSplit):
     rest: AbstractCompressor = field(default=Identity())
 
     name: ClassVar[str] = "by_shape"
+
+    def __post_init__(self) -> None:
+        if self.matrices == self.rest:
+            raise PlanError(f"{self}: matrices and the rest are treated alike. Use {self.rest}.")
 
     def pieces(self, spec: BucketSpec) -> tuple[Piece, ...]:
         big = tuple(i for i, s in enumerate(spec.shapes) if len(s) >= 2)

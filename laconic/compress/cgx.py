@@ -68,6 +68,10 @@ class CGX(AbstractCompressor):
     def all_at(self, bits: int, spec: BucketSpec) -> tuple[Piece, ...]:
         return self.pieces(spec, [bits] * len(spec.shapes))
 
+    @property
+    def routed(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         return joined([p.compressor.traits(p.spec) for p in self.all_at(self.low, spec) if p.spec.numel])
 

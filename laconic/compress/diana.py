@@ -56,6 +56,10 @@ class Diana(AbstractCompressor):
         assert omega is not None, "asked for when it was built"
         return self.rate or 1 / (1 + omega)
 
+    @property
+    def routed(self) -> bool:
+        return False
+
     def traits(self, spec: BucketSpec) -> Traits:
         inner = self.inner.traits(spec)
         lossless = inner.omega == 0.0

@@ -46,6 +46,10 @@ class DoubleSqueeze(AbstractMemory):
         assert isinstance(core, ErrorFeedback), "none is linear, so it was refused"
         return core
 
+    @property
+    def routed(self) -> bool:
+        return False
+
     def traits(self, spec: BucketSpec) -> Traits:
         claims = super().traits(spec)
         return replace(claims, rounds=2 * claims.rounds, mean=False)  # what an owner says again is not the mean itself

@@ -56,6 +56,10 @@ class LAGS(AbstractCompressor):
     def spares_small(self) -> bool:
         return True
 
+    @property
+    def routed(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         return TopK(self.low).traits(spec)
 

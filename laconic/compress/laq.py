@@ -69,6 +69,10 @@ class LAQ(AbstractOneShot):
     def top(self) -> int:
         return (1 << self.bits) - 1
 
+    @property
+    def routed(self) -> bool:
+        return False
+
     def traits(self, spec: BucketSpec) -> Traits:
         return Traits(False, None, None, linear=False, rounds=2, grain=Grain.BUCKET, size=Size.MOST)
 

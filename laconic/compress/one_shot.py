@@ -56,6 +56,10 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
         return str(self)
 
     @property
+    def routed(self) -> bool:
+        return True
+
+    @property
     def spares_small(self) -> bool:
         return True
 

@@ -63,6 +63,10 @@ class Signum(AbstractCompressor):
     def lossless(self) -> AbstractCompressor | None:
         return Momentum(Identity(), self.beta) if self.owns_momentum else None
 
+    @property
+    def routed(self) -> bool:
+        return True
+
     def traits(self, spec: BucketSpec) -> Traits:
         return self._vote.traits(spec)
 

@@ -53,6 +53,10 @@ class AbstractSparseAllReduce(AbstractCompressor, ABC):
         """How many slots a rank says at most."""
 
     @property
+    def routed(self) -> bool:
+        return False
+
+    @property
     def spares_small(self) -> bool:
         return self.inner.spares_small
 

@@ -60,6 +60,10 @@ class Strom(AbstractOneShot):
     def varies(self) -> bool:
         return True
 
+    @property
+    def routed(self) -> bool:
+        return False
+
     def traits(self, spec: BucketSpec) -> Traits:
         return Traits(False, None, None, linear=False, rounds=2, grain=Grain.BUCKET, remembers=True, size=Size.MOST)
 

@@ -31,7 +31,7 @@ from laconic.plan import Plan
 from laconic.schedule import Fused
 from laconic.session import init
 from laconic.sync import BSP
-from laconic.topology import AllReduce, Gossip
+from laconic.topology import AllReduce
 
 SETTLED = 2  # turns; with static_graph DDP packs anew after the second
 
@@ -44,11 +44,11 @@ class HookState:
         self.plan, self.link = plan, Link()
         self.seat = session.seat(plan.topology, seed)
         self._driver = session.driver(self.link)
-        if isinstance(plan.topology, AllReduce):
-            plan.topology.fit(session.world)
-            if not isinstance(self._driver, Alone):
-                device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-                reduce_by(plan.topology, self._driver, device)
+        assert isinstance(plan.topology, AllReduce), "see ddp_hook"
+        plan.topology.fit(session.world)
+        if not isinstance(self._driver, Alone):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            reduce_by(plan.topology, self._driver, device)
         self._memory: dict[int, tuple[BucketSpec, Any]] = {}
         self._flying: list[tuple[BucketSpec, torch.futures.Future[Tensor]]] = []
         self._stayed: dict[int, tuple[BucketSpec, int]] = {}  # and for how many turns it has been the same
@@ -102,8 +102,8 @@ def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
     chosen = Plan.parse(plan) if isinstance(plan, str) else plan
     if not isinstance(chosen, Plan):
         raise PlanError(f"ddp_hook({plan!r}): it takes a laconic.Plan or a text such as 'qsgd(bits=4)'.")
-    if chosen.sync != BSP() or chosen.schedule != Fused() or isinstance(chosen.topology, Gossip):
-        raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the route can be chosen.")
+    if chosen.sync != BSP() or chosen.schedule != Fused() or not isinstance(chosen.topology, AllReduce):
+        raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the kind of allreduce can be chosen.")
     if chosen.compress.follows_lr:
         raise PlanError(f"ddp_hook({chosen}): a hook cannot see the learning rate. Use laconic.distribute.")
     if any(isinstance(part, LAGS) or (isinstance(part, Filtered) and part.by_name) for part in _all(chosen.compress)):

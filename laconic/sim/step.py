@@ -270,6 +270,7 @@ def fits(plan: Plan, world: int) -> str | None:
     """Why so many workers cannot follow this plan; None where they can."""
     topology = plan.topology
     try:
+        plan.sync.fit(world)
         if isinstance(topology, Gossip):
             if world < 2:
                 return "gossip needs at least two workers"

@@ -47,6 +47,6 @@ class AdaComm(AbstractAdaptive):
     def traits(self) -> dict[str, object]:
         return {
             "subject": "model delta",
-            "replicas": f"equal after at most {self.h} steps, ever more often",
-            "lost_on_fault": f"at most {self.h} steps",
+            "replicas": f"equal after {self.h} steps, later after fewer; more where the learning rate has fallen",
+            "lost_on_fault": f"at most {self.h} steps, times first learning rate / learning rate where that has fallen",
         }

@@ -34,6 +34,12 @@ class Backup(AbstractShared):
         check_steps(self, "b", self.b, least=0)
         if not 0 <= self.grace < 3600:
             raise PlanError(f"backup(grace={self.grace:g}): the window for late updates is 0 to 3600 seconds.")
+        if self.grace and not self.b:
+            raise PlanError(f"backup(0, grace={self.grace:g}): all are waited for, so nobody is late. Leave grace out.")
+
+    def fit(self, world: int) -> None:
+        if 1 < world <= self.b:
+            raise PlanError(f"{self}: of {world} workers one must be waited for, so b is at most {world - 1}.")
 
     @property
     def bound(self) -> int | None:

@@ -29,6 +29,9 @@ class AbstractSync(Component, ABC):
     def talks(self, step: int) -> bool:
         """Is there an exchange at the end of local step `step` (the first one is 1)?"""
 
+    def fit(self, world: int) -> None:
+        """Raise where so many workers cannot train this way."""
+
     @abstractmethod
     def traits(self) -> dict[str, object]:
         """What a user can rely on, in words."""

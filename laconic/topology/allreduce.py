@@ -116,6 +116,10 @@ class AllReduce(AbstractTopology):
             return Route.DEAL if world > 2 and not sparse else Route.GATHER
         return Route(self.route_by)
 
+    @property
+    def told(self) -> str:
+        return "" if self.route_by == "auto" else f"route={self.route_by}"
+
     def papers(self) -> tuple[str, ...]:
         return (_PAPERS.get(self.algorithm, self.paper),)
 

@@ -16,6 +16,11 @@ class AbstractTopology(Component, ABC):
     def route(self, sparse: bool, world: int) -> Route:
         """How messages that cannot be summed on the way become a mean."""
 
+    @property
+    def told(self) -> str:
+        """The option with which a user chose that route; empty where the choice is the topology's."""
+        return ""
+
     def owners(self, world: int) -> int:
         """How many servers own chunks of what workers push."""
         return 0

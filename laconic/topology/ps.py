@@ -59,6 +59,10 @@ class ParameterServer(AbstractTopology):
         encodes = self.reply == "encode" or (self.reply == "auto" and not sparse)
         return Route.SERVER if encodes else Route.GATHER
 
+    @property
+    def told(self) -> str:
+        return "" if self.reply == "auto" else f"reply={self.reply}"
+
     def owners(self, world: int) -> int:
         """In a tree only the root averages packed messages."""
         return 1 if self.layout == "tree" else self.count(world)

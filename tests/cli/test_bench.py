@@ -63,6 +63,8 @@ def test_plain_torch_is_measured_on_demand(capsys: pytest.CaptureFixture[str]) -
 def test_what_is_no_compressor_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "kernels", "--only", "bsp", *QUICK]) == 2
     assert "'bsp' names no compressor" in capsys.readouterr().err
+    assert main(["bench", "kernels", "--only", "local(8) / sign", *QUICK]) == 2
+    assert "says more than sign(2048), of which nothing is timed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("size", ["0", "-3", "many", "inf"])

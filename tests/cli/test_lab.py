@@ -22,6 +22,17 @@ def test_a_lab_without_a_lab_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert "leave --no-lab out" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("what", ["check", "shell"])
+def test_a_slow_host_is_refused_where_nothing_trains(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", what, "--slow", "1=0.25"]) == 2
+    assert f"`laconic lab {what}` starts none. Leave it out" in capsys.readouterr().err
+
+
+def test_a_single_host_has_no_link_to_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "check", "--hosts", "1"]) == 2
+    assert "measures --hosts 2 or more" in capsys.readouterr().err
+
+
 def test_where_there_is_no_lab_the_command_says_why(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,10 @@ def test_a_script_is_profiled_without_edits_and_two_processes_are_probed(
     ("words", "sentence"),
     [
         (["profile", "nothing.py"], "there is no task or script"),
+        (["profile", "digits", "-n", "0"], "-n 0: give at least 1"),
+        (["probe", "-n", "0"], "-n 0: give at least 1"),
+        (["probe", "-n", "2", "--hosts", "2"], "--hosts and -n were both given"),
+        (["probe", "--raw", "raw.json", "--hosts", "2"], "--raw and --hosts were both given"),
         (["plan", "--model", "nothing.json", "--network", "1gbit:1ms"], "is not a model.json"),
         (["plan", "--model", "resnet50", "--network", "nothing.json"], "is not a network.json"),
         (["probe", "--raw", "nothing.json", "-o", "/tmp/laconic-test-network.json"], "is not what"),

@@ -18,6 +18,8 @@ def test_doctor_checks_a_file_of_weights(tmp_path: Path, capsys: pytest.CaptureF
     assert "3 workers, 1 matrices in turn, at most 2 messages" in said
     assert "Spectral gap 0.3333" in said
     assert "All algorithms can use them." in said
+    assert main(["doctor", "--weights", str(path), "--json"]) == 2
+    assert "Leave --json out" in capsys.readouterr().err
 
 
 def test_it_says_who_can_use_them(tmp_path: Path) -> None:

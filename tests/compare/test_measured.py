@@ -17,6 +17,13 @@ def test_the_first_steps_are_left_out():
     assert found.steps == WARMUP_STEPS + 4
 
 
+def test_the_slowest_rank_is_the_step_and_all_ranks_are_the_pace():
+    found = read_run([journal([1.0] * 9), journal([4.0] * 9)], PLAN)
+    assert (found.step_s, found.rank_step_s, found.steps_per_s) == (4.0, (1.0, 4.0), 1.25)
+    assert found.apart
+    assert not read_run([journal([1.0] * 9), journal([1.1] * 9)], PLAN).apart
+
+
 def test_a_run_of_warm_up_alone_is_timed_by_it():
     assert read_run([journal([3.0, 1.0])], PLAN).step_s == 2.0
 

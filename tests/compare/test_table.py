@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from laconic.compare.lines import lines
 from laconic.compare.measured import Point
 from laconic.compare.table import as_text, table, title
@@ -57,6 +59,19 @@ def test_without_a_lab_there_is_no_interface_column_and_without_logs_no_metric()
     head = table(lines(plain), plain.setting).splitlines()[0]
     assert "interface" not in head
     assert head.split()[-1] == "exposed"
+
+
+def test_steps_of_all_workers_are_shown_where_they_do_not_keep_step():
+    waits, goes = run(0.4), run(0.4)
+    waits, goes = replace(waits, rank_step_s=(0.4,) * 4), replace(goes, rank_step_s=(0.1, 0.1, 0.1, 0.4))
+    made = comparison({"ddp": [waits], "asp": [goes]}, batch=16)
+    text = table(lines(made), made.setting)
+    assert text.splitlines()[0].split()[-2:] == ["steps/s", "examples/s"]
+    assert figures(text, "ddp")[-2:] == ["10", "160"]
+    assert figures(text, "asp")[-2:] == ["32.5", "520"]
+    assert "steps/s are those of all together" in " ".join(as_text(made).split())
+    assert "steps/s" not in as_text(comparison({"ddp": [waits], "asp": [waits]}, batch=16))
+    assert "examples/s" not in as_text(comparison({"ddp": [waits], "asp": [goes]}))
 
 
 def test_the_way_to_the_target_has_its_columns():

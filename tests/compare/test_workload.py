@@ -28,6 +28,13 @@ def test_tasks_are_made_short_unless_told_otherwise():
     assert workload("fashion", ["--eval-images", "9"], None).script(0).args[2:4] == ("--eval-images", "9")
 
 
+def test_the_batch_of_a_task_is_known(tmp_path: Path):
+    (tmp_path / "train.py").write_text("")
+    assert workload("bytes", [], None).batch == 1
+    assert workload("bytes", ["--batch", "2"], None).batch == 2
+    assert workload(str(tmp_path / "train.py"), ["--batch", "2"], None).batch is None
+
+
 def test_every_task_has_its_usual_number_of_steps():
     assert {name: workload(name, [], None).steps for name in TASKS} == TASKS
 

@@ -45,6 +45,7 @@ def test_ddp_trains_with_every_hook_and_replicas_stay_equal() -> None:
     assert all(m.isfinite().all() for m in models)
 
 
-def test_a_plan_that_ddp_would_ignore_is_refused() -> None:
+@pytest.mark.parametrize("part", ["local(8)", "fifo", "gossip(ring)", "ps", "ps(colocated)"])
+def test_a_plan_that_ddp_would_ignore_is_refused(part: str) -> None:
     with pytest.raises(PlanError, match="only the compressor"):
-        laconic.ddp_hook("local(8) / qsgd(bits=4)")
+        laconic.ddp_hook(part)

@@ -54,3 +54,16 @@ def test_gradients_zeroed_in_place_give_the_same_steps():
         ends.append(model.weight.detach().clone())
         replica.close()
     assert torch.equal(*ends)
+
+
+@pytest.mark.filterwarnings("ignore:Using backward")  # torch warns of cycles between gradients and parameters
+@pytest.mark.parametrize("plan", ["none", "fp16", "ef(topk(0.1))"])
+def test_gradients_that_have_a_history_are_exchanged_without_it(plan: str):
+    model = nn.Linear(64, 64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    replica = laconic.distribute(model, optimizer, plan)
+    model(torch.randn(4, 64)).square().mean().backward(create_graph=True)
+    assert all(p.grad is not None and not p.grad.requires_grad for p in model.parameters())
+    optimizer.step()
+    assert replica.stats.steps == 1
+    replica.close()

@@ -13,7 +13,22 @@ import laconic
 from laconic.core.errors import PlanError
 from laconic.outer import BMUF, Add, Nesterov, Round, SlowMo
 from laconic.plan import Plan
-from laconic.sync import BSP, CMFL, LAG, LASG, AdaComm, Blocks, CoCoD, DiLoCo, Local, Lupa, PostLocal, Silent, Subject
+from laconic.sync import (
+    BSP,
+    CMFL,
+    LAG,
+    LASG,
+    AdaComm,
+    Backup,
+    Blocks,
+    CoCoD,
+    DiLoCo,
+    Local,
+    Lupa,
+    PostLocal,
+    Silent,
+    Subject,
+)
 from laconic.sync.cmfl import next_threshold, relevance
 from laconic.sync.lazy import Seen
 from tests.replica.loops import mlp
@@ -86,6 +101,23 @@ def test_adacomm_follows_the_root_of_the_loss_and_the_learning_rate():
     assert AdaComm(16, 1).period(16, 1.0, 0.25, 1.0, 1) == 8
     assert AdaComm(16, 1).period(8, 1.0, 0.25, 1.0, 2) == 4  # not smaller: halved
     assert AdaComm(16, 1).period(8, 1.0, 0.25, 0.25, 2) == 16  # a smaller rate allows rarer rounds
+
+
+@given(st.floats(0, 1e6), st.floats(1e-6, 10), st.integers(1, 64), st.integers(1, 500))
+def test_adacomm_keeps_its_promise_when_the_learning_rate_falls(loss: float, share: float, h: int, now: int):
+    period = AdaComm(h, 1).period(now, 2.0, loss, share, 1)
+    assert (
+        1 <= period <= math.ceil(h * max(1.0, 1 / share))
+    )  # "at most h steps, times first learning rate / learning rate"
+
+
+def test_backup_workers_are_fewer_than_workers():
+    Backup(1).fit(1)  # alone there is nobody to wait for
+    Backup(3).fit(4)
+    with pytest.raises(PlanError, match="of 4 workers one must be waited for, so b is at most 3"):
+        Backup(4).fit(4)
+    with pytest.raises(PlanError, match="Leave grace out"):
+        Backup(0, grace=1.0)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=20))

@@ -34,11 +34,12 @@ def test_an_unknown_route_is_refused():
 def test_a_plan_names_the_program():
     assert AllReduce().program(0, 4, 100) is None
     assert AllReduce("ring").program(1, 4, 100) == build("ring", 1, 4, 100)
-    plan = Plan.parse("allreduce(blueconnect, factors=2x3, route=deal)")
+    plan = Plan.parse("allreduce(blueconnect, factors=2x3, route=deal) / qsgd")
     assert isinstance(plan.topology, AllReduce)
     assert plan.topology.program(4, 6, 100) == build("blueconnect", 4, 6, 100, Shape(factors=(2, 3)))
     assert str(plan.topology) == "allreduce(blueconnect, factors='2x3', route=deal)"
-    assert Plan.from_dict({"topology": {"name": "allreduce", "route": "deal"}}).topology == AllReduce(route_by="deal")
+    told = {"topology": {"name": "allreduce", "route": "deal"}, "compress": "qsgd"}
+    assert Plan.from_dict(told).topology == AllReduce(route_by="deal")
 
 
 @pytest.mark.parametrize(
