@@ -21,6 +21,7 @@ from laconic.core.files import check_writable
 from laconic.core.units import bytes_text, seconds_text
 from laconic.journal import Journal
 from laconic.session import Session
+from laconic.sync.shared import IN_ANY_ORDER, AbstractShared
 from laconic.tasks.evaluate import Score, evaluate
 from laconic.tasks.examples import Examples
 from laconic.tasks.meter import AnyReplica, Meter
@@ -75,14 +76,26 @@ def _loop(
         if isinstance(replica, laconic.Replica):
             replica.observe(loss)
         progress.step(step, meter.recent_step_s(), loss=loss)
-        if step == options.steps or (options.eval_every and step % options.eval_every == 0):
-            replica.flush() if step < options.steps else replica.average()
-            score = evaluate(task.model, task.heldout, batch=task.eval_batch, **place)
+        last = step == options.steps
+        if last or (options.eval_every and step % options.eval_every == 0):
+            if not last and _at_their_own_pace(replica):
+                if session.rank:
+                    continue
+                score = evaluate(task.model, task.heldout, batch=task.eval_batch, rank=0, world=1)
+            else:
+                replica.average() if last else replica.flush()
+                score = evaluate(task.model, task.heldout, batch=task.eval_batch, **place)
             metrics = task.metrics(score)
             laconic.log(**metrics)
             progress.result(step, metrics)
             history.append({"step": step, "seconds": meter.seconds, "train_loss": loss, **metrics})
     return history
+
+
+def _at_their_own_pace(replica: AnyReplica) -> bool:
+    """Does nobody wait for all (asp, ssp)? An evaluation in common would make them: rank 0 looks at its own model."""
+    sync = replica.plan.sync if isinstance(replica, laconic.Replica) else None
+    return isinstance(sync, AbstractShared) and sync.order == IN_ANY_ORDER
 
 
 def _step(task: Task, x: Tensor, y: Tensor) -> float:

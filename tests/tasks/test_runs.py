@@ -62,9 +62,17 @@ def test_digits_alone_writes_one_line_with_every_key(tmp_path: Path, capsys: pyt
     assert shown.out.startswith("digits (cnn, ")
 
 
-def two_workers(rank: int, world: int, out: str, plan: str) -> dict[str, Any]:
+def two_workers(rank: int, world: int, out: str, plan: str, *more: str) -> dict[str, Any]:
     args = ["--layers", "1", "--width", "16", "--heads", "2", "--context", "16", "--eval-windows", "5"]
-    return bytes_task.main([*args, "--steps", "4", "--batch", "2", "--json", out, "--plan", plan])
+    return bytes_task.main([*args, "--steps", "4", "--batch", "2", "--json", out, "--plan", plan, *more])
+
+
+@pytest.mark.parametrize(("plan", "meet"), [("local(2)", True), ("asp", False), ("ssp(2)", False)])
+def test_who_waits_for_nobody_is_not_made_to_by_an_evaluation(tmp_path: Path, plan: str, meet: bool):
+    both = results(2, two_workers, str(tmp_path / "out.json"), plan, "--eval-every", "2")
+    first, second = ([entry["step"] for entry in record["history"]] for record in both)
+    assert first == [2, 4]
+    assert second == ([2, 4] if meet else [4])
 
 
 @pytest.mark.parametrize("plan", ["ddp", "none", "local(2)", "ef(topk(0.01))"])
