@@ -30,12 +30,15 @@ from laconic.sim.step import Setting, fits
 from laconic.sim.stragglers import parse_stragglers
 from laconic.sim.timeline import chrome
 
+MODEL, STEPS = "resnet50", 100
+
 
 def main(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     plans = [(text, Plan() if text.strip() == "ddp" else Plan.parse(text)) for text in args.plans]
     worlds = counts(args.workers)
     network = Network(parse_line(args.link), regions=args.regions, across=args.across and parse_line(args.across))
+    refuse_idle(args)
     if args.timeline is not None:
         check_writable(args.timeline, "--timeline")
     if args.train is not None:
@@ -43,16 +46,19 @@ def main(argv: Sequence[str]) -> int:
 
         return train(args, plans, worlds, network)
     model, machine = model_of(args), machine_of(args)
-    stragglers = parse_stragglers(args.stragglers, args.seed)
-    rows = []
+    stragglers = parse_stragglers(args.stragglers, args.seed or 0)
+    rows, last = [], None
     for text, plan in plans:
         for world in worlds:
             setting = Setting(model, network, world, machine)
             problem = fits(plan, world)
             seen = None if problem else pace(plan, setting, stragglers)
             rows.append(row(text, world, seen, problem))
-            if seen is not None and args.timeline is not None and (text, world) == (plans[-1][0], worlds[-1]):
-                write_whole(args.timeline, chrome(seen.step.spans))
+            last = seen or last
+    if args.timeline is not None:
+        if last is None:
+            raise UsageError("--timeline: none of these plans can run so, there is no step to draw.")
+        write_whole(args.timeline, chrome(last.step.spans))
     if args.json:
         print(
             json_text({"model": model.name, "link": args.link, "stragglers": str(stragglers), "rows": rows}, indent=1)
@@ -69,10 +75,10 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("plans", nargs="+", metavar="PLAN", help="what to simulate, as plan text, or ddp")
     made.add_argument(
-        "--model", default="resnet50", help=f"{', '.join(ARCHITECTURES)}, or a model.json of laconic profile"
+        "--model", help=f"{', '.join(ARCHITECTURES)}, or a model.json of laconic profile (default {MODEL})"
     )
     made.add_argument("--train", metavar="TASK", help="train digits really, with virtual workers in this process")
-    made.add_argument("--steps", type=int, default=100, help="with --train: so many (default 100)")
+    made.add_argument("--steps", type=int, help=f"with --train: so many (default {STEPS})")
     made.add_argument("--workers", default="4", metavar="N[,N...]", help="how many (default 4)")
     made.add_argument(
         "--link", default="10gbit:50us", metavar="RATE:LATENCY", help="of every worker (default 10gbit:50us)"
@@ -82,18 +88,37 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--stragglers", default="none", help="none, lognormal(0.2), exp(0.1), slow(3, 1)")
     made.add_argument("--batch", type=int, help="of one worker (built-in models)")
     made.add_argument("--compute", metavar="TIME", help="forward and backward of one worker, as in 163ms")
-    made.add_argument("--tflops", type=float, default=TFLOPS, help=f"what a device really reaches (default {TFLOPS:g})")
+    made.add_argument("--tflops", type=float, help=f"what a device really reaches (default {TFLOPS:g})")
     made.add_argument("--cores", type=float, help="of each worker, shared by computing and coding (default: no limit)")
     made.add_argument("--overlap", type=float, default=1.0, help="share of a link's speed left while a worker computes")
     made.add_argument(
         "--coding", type=float, default=2.0, metavar="GB/S", help="at which codes are written and read (2)"
     )
-    made.add_argument("--seed", type=int, default=0, help="of stragglers")
+    made.add_argument("--seed", type=int, help="of stragglers, and with --train of weights and data (default 0)")
     made.add_argument(
-        "--timeline", type=Path, metavar="FILE", help="the last row's step, for chrome://tracing or Perfetto"
+        "--timeline",
+        type=Path,
+        metavar="FILE",
+        help="the last step that can be drawn, for chrome://tracing or Perfetto",
     )
     made.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return made
+
+
+def refuse_idle(args: argparse.Namespace) -> None:
+    """What was asked for, but would change nothing."""
+    profiled = args.model is not None and args.model.endswith(".json")
+    needs = (
+        ("--steps", args.steps, args.train is None, "is for --train"),
+        ("--seed", args.seed, args.train is None and args.stragglers == "none", "is for --stragglers or --train"),
+        ("--model", args.model, args.train is not None, "has no place beside --train, which has a model"),
+        ("--timeline", args.timeline, args.train is not None, "draws one step, and --train takes many"),
+        ("--tflops", args.tflops, args.train is not None or profiled, "is for built-in models; others were timed"),
+        ("--tflops", args.tflops, args.compute is not None, "and --compute say the same"),
+    )
+    for name, value, idle, why in needs:
+        if value is not None and idle:
+            raise UsageError(f"{name} {why}. Leave it out.")
 
 
 def counts(text: str) -> list[int]:
@@ -108,12 +133,13 @@ def counts(text: str) -> list[int]:
 
 def model_of(args: argparse.Namespace) -> ModelTable:
     seconds = None if args.compute is None else parse_seconds(args.compute)
-    if args.model.endswith(".json"):
+    name = args.model or MODEL
+    if name.endswith(".json"):
         if args.batch is not None:
             raise UsageError("--batch is for built-in models; a profiled one has the batch it was measured with.")
-        found = read_model(Path(args.model))
+        found = read_model(Path(name))
         return found if seconds is None else found.scaled(seconds)
-    return layer_table(args.model, args.batch, seconds, args.tflops)
+    return layer_table(name, args.batch, seconds, args.tflops or TFLOPS)
 
 
 def machine_of(args: argparse.Namespace) -> Machine:

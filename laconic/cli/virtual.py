@@ -32,16 +32,17 @@ LR = 0.05
 
 
 def train(args: argparse.Namespace, plans: Sequence[tuple[str, Plan]], worlds: Sequence[int], network: Network) -> int:
-    from laconic.cli.simulate import machine_of
+    from laconic.cli.simulate import STEPS, machine_of
 
     if args.train != "digits":
         raise UsageError(
             f"--train {args.train}: virtual workers can train digits only; it is small enough for hundreds."
         )
-    if args.steps < 1:
-        raise UsageError(f"--steps {args.steps}: give at least 1.")
-    machine, stragglers = machine_of(args), parse_stragglers(args.stragglers, args.seed)
-    job = digits_job(args.batch or BATCH, args.seed)
+    steps, seed = STEPS if args.steps is None else args.steps, args.seed or 0
+    if steps < 1:
+        raise UsageError(f"--steps {steps}: give at least 1.")
+    machine, stragglers = machine_of(args), parse_stragglers(args.stragglers, seed)
+    job = digits_job(args.batch or BATCH, seed)
     table = _profiled(job)
     if args.compute is not None:
         table = table.scaled(parse_seconds(args.compute))
@@ -51,7 +52,7 @@ def train(args: argparse.Namespace, plans: Sequence[tuple[str, Plan]], worlds: S
     for text, plan in plans:
         for world in worlds:
             seconds = pace(plan, Setting(table, network, world, machine), stragglers).seconds
-            seen = virtual(plan, job, world, args.steps, max(1, args.steps // EVALUATIONS), seconds)
+            seen = virtual(plan, job, world, steps, max(1, steps // EVALUATIONS), seconds)
             out.append({"plan": text, "workers": world, "step_s": seconds, "points": [vars(s) for s in seen]})
             if not args.json:
                 print(f"\n{text}, {world} workers, {seconds_text(seconds)} a step (simulated)")

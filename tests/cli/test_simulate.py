@@ -50,6 +50,12 @@ def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: p
         (["none", "--regions", "3"], "how they are connected"),
         (["none", "--overlap", "0"], "share above 0"),
         (["none", "--train", "fashion"], "digits only"),
+        (["none", "--steps", "9"], "is for --train"),
+        (["none", "--seed", "9"], "is for --stragglers"),
+        (["none", "--train", "digits", "--model", "vgg16"], "no place beside --train"),
+        (["none", "--model", "model.json", "--tflops", "9"], "built-in models"),
+        (["none", "--compute", "9ms", "--tflops", "9"], "say the same"),
+        (["gossip(ring)", "--workers", "1", "--timeline", "/tmp/never.json"], "no step to draw"),
         (["nothing"], "unknown name"),
     ],
 )
