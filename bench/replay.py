@@ -4,8 +4,8 @@
     python bench/replay.py --table    prints the tables from what is there
 
 A setting is a task, a number of hosts and a rate. In each the network is probed and the script profiled (laconic probe,
-laconic profile), every plan is predicted from those two files alone, and then all are measured by turns (laconic
-compare). Run it on a machine with nothing else to do: other programs slow down what is measured and not what was
+laconic profile), every plan is predicted from those two files alone, and then all are measured by turns (turns.py).
+Run it on a machine with nothing else to do: other programs slow down what is measured and not what was
 predicted.
 """
 
@@ -26,7 +26,7 @@ from laconic.planner.network_file import NetworkTable, read_network
 from laconic.planner.search import DDP, planner_of
 from laconic.sim.model import read_model
 
-TASKS = {"digits": "40", "bytes": "16", "fashion": "16"}  # steps of a run
+TASKS = {"digits": "40", "bytes": "4", "fashion": "8"}  # steps of a turn
 RATES = ("50mbit", "100mbit", "200mbit", "500mbit", "")
 HOSTS = (2, 4)
 PLANS = ("none", "bf16", "qsgd(bits=4)", "ef(topk(0.01))", "ef(powersgd(2))", "ef(sign)", "local(4)", "allreduce(ring)")
@@ -86,11 +86,9 @@ def measured(setting: Setting, folder: Path) -> dict[str, Any]:
     found = _with_codings(found, codings)
     planner = planner_of(read_model(model), found)
     predicted = {text: p.step.seconds for text in (DDP, *PLANS) if (p := planner.predict(text, setting.hosts))}
-    steps = TASKS[setting.task]
-    told = ["--plans", "; ".join(PLANS), "--baselines", "ddp", "--steps", steps, "--repeat", "2", "--json", str(out)]
-    verb("compare", setting.task, *setting.lab, *told)
-    rows = json.loads(out.read_text())["rows"]
-    seen = {row["plan"]: row["step_s"]["median"] for row in rows if row["step_s"] is not None}
+    told = ["--plans", "; ".join((DDP, *PLANS)), "--steps", TASKS[setting.task], "--json", str(out)]
+    verb("run", *setting.lab, str(Path(__file__).with_name("turns.py")), setting.task, *told)
+    seen = {plan: row["median_s"] for plan, row in json.loads(out.read_text())["plans"].items()}
     return {"setting": setting.key, "predicted": predicted, "measured": seen}
 
 

@@ -47,17 +47,18 @@ def metrics(score: Score) -> dict[str, float]:
     return {"loss": score.loss, "bits_per_byte": score.loss / math.log(2), "accuracy": score.accuracy}
 
 
-def main(argv: list[str] | None = None) -> dict[str, Any]:
-    parsed = arguments(argv)
-    options = shared(parsed)
+def task(parsed: argparse.Namespace) -> Task:
     train_windows, heldout = windows(parsed.context, parsed.eval_windows)
-    session = laconic.init()
-    torch.manual_seed(options.seed)
+    torch.manual_seed(parsed.seed)
     net = GPT(parsed.layers, parsed.width, parsed.heads, parsed.context)
     variant = f"gpt layers={parsed.layers} width={parsed.width} heads={parsed.heads} context={parsed.context}"
-    optimizer = adamw(net, options.lr)
-    task = Task("bytes", variant, net, optimizer, train_windows, heldout, EVAL_BATCH, metrics)
-    return train(task, options, session)
+    return Task("bytes", variant, net, adamw(net, parsed.lr), train_windows, heldout, EVAL_BATCH, metrics)
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    parsed = arguments(argv)
+    made = task(parsed)
+    return train(made, shared(parsed), laconic.init())
 
 
 def windows(context: int, eval_windows: int) -> tuple[Examples, Examples]:

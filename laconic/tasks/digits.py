@@ -48,15 +48,18 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     return parser("digits", __doc__ or "", steps=300, batch=16, lr=0.05, eval_every=40).parse_args(argv)
 
 
-def main(argv: list[str] | None = None) -> dict[str, Any]:
-    options = shared(arguments(argv))
+def task(parsed: argparse.Namespace) -> Task:
     train_images, heldout = load()
-    session = laconic.init()
-    torch.manual_seed(options.seed)
+    torch.manual_seed(parsed.seed)
     net = model()
-    optimizer = torch.optim.SGD(net.parameters(), lr=options.lr, momentum=0.9, weight_decay=5e-4)
-    task = Task("digits", "cnn", net, optimizer, train_images, heldout, HELD_OUT, metrics)
-    return train(task, options, session)
+    optimizer = torch.optim.SGD(net.parameters(), lr=parsed.lr, momentum=0.9, weight_decay=5e-4)
+    return Task("digits", "cnn", net, optimizer, train_images, heldout, HELD_OUT, metrics)
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    parsed = arguments(argv)
+    made = task(parsed)
+    return train(made, shared(parsed), laconic.init())
 
 
 def _images(pixels: torch.Tensor, labels: torch.Tensor) -> Images:

@@ -60,16 +60,13 @@ def _model_in(argv: list[str] | None) -> str:
     return name if name in MODELS else "cnn"  # the full parser refuses what is wrong
 
 
-def main(argv: list[str] | None = None) -> dict[str, Any]:
-    parsed = arguments(argv)
-    options = shared(parsed)
+def task(parsed: argparse.Namespace) -> Task:
     train_images, test_images = load(parsed.data)
     heldout = spread(test_images, parsed.eval_images or len(test_images))
-    session = laconic.init()
-    torch.manual_seed(options.seed)
+    torch.manual_seed(parsed.seed)
     net = model(parsed.model)
-    optimizer = torch.optim.SGD(net.parameters(), lr=options.lr, momentum=parsed.momentum, weight_decay=5e-4)
-    task = Task(
+    optimizer = torch.optim.SGD(net.parameters(), lr=parsed.lr, momentum=parsed.momentum, weight_decay=5e-4)
+    return Task(
         "fashion",
         variant(parsed.model, parsed.momentum),
         net,
@@ -79,7 +76,12 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         EVAL_BATCH,
         metrics,
     )
-    return train(task, options, session)
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    parsed = arguments(argv)
+    made = task(parsed)
+    return train(made, shared(parsed), laconic.init())
 
 
 if __name__ == "__main__":
