@@ -92,6 +92,7 @@ def test_a_chain_of_three_is_refused_since_a_chain_does_not_choose():
         ("powersgd(0)", 0, "a whole number from 1 up"),
         ("local(0)", 0, "a whole number from 1 up"),
         ("fused(bucket=big)", 0, "'big' is not a size"),
+        ("fused(0)", 0, "less than a byte"),
         ("allreduce(route=ring)", 0, "the route is auto, gather or deal"),
         ("allreduce(gather)", 0, "this is a route. Write allreduce(route=gather)"),
         ("allreduce(spiral)", 0, "the algorithm is one of native, auto, ring"),

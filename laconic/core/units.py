@@ -23,7 +23,10 @@ def parse_bytes(text: str | int) -> int:
     found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)\s*", str(text))
     if found is None or found[2].lower() not in _BYTES:
         raise PlanError(f"{text!r} is not a size. Write a number with KB, MB, KiB, MiB or GiB.")
-    return int(float(found[1]) * _BYTES[found[2].lower()])
+    nbytes = int(float(found[1]) * _BYTES[found[2].lower()])
+    if nbytes < 1:
+        raise PlanError(f"{text!r} is less than a byte. Buckets of a tensor each are wfbp's.")
+    return nbytes
 
 
 def bytes_text(n: float) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from laconic.core.errors import PlanError
 from laconic.core.units import parse_bytes
 from laconic.schedule.base import AbstractSchedule, Item, fill
 
@@ -34,8 +33,8 @@ class Fused(AbstractSchedule):
     def __post_init__(self) -> None:
         parse_bytes(self.bucket)
         parse_bytes(self.first)
-        if self.chunk != NO and parse_bytes(self.chunk) < 1:
-            raise PlanError(f"{self.name}: chunk={self.chunk}; it is a size, or no.")
+        if self.chunk != NO:
+            parse_bytes(self.chunk)
 
     @property
     def chunk_bytes(self) -> int | None:

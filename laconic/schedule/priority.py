@@ -42,7 +42,7 @@ class Priority(AbstractMeasured):
         if AUTO in (self.chunk, self.credit):
             if self.chunk != self.credit:
                 raise PlanError(f"{self.name}: chunk={self.chunk}, credit={self.credit}; both are 'auto' or none is.")
-        elif not 0 < parse_bytes(self.chunk) <= parse_bytes(self.credit):
+        elif parse_bytes(self.chunk) > parse_bytes(self.credit):
             raise PlanError(
                 f"{self.name}: chunk={self.chunk}, credit={self.credit}; a credit below one chunk lets nothing leave."
             )
