@@ -524,7 +524,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(NUQSGD(block=64)), spikes(64)),
     Entry(ErrorFeedback(Levels()), coded((-1, -0.4, -0.15, -0.05, 0, 0.05, 0.15, 0.4, 1), 256)),
     Entry(ErrorFeedback(ThreeLC()), coded((-1, 0, 1), 1024)),
-    Entry(ErrorFeedback(Quantile()), level),
+    Entry(ErrorFeedback(Quantile()), level, top=1.5e38),  # a cell may hold numbers of both signs
     Entry(ErrorFeedback(OneBit()), two_values),
     Entry(ErrorFeedback(Drive(block=64, scale="mse")), spikes(64), _PRODUCT, top=_MATRIX_TOP),
     Entry(ErrorFeedback(Eden(block=64, scale="mse")), spikes(64), _PRODUCT, top=_MATRIX_TOP),
@@ -537,7 +537,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(TopK(0.1) | QSGD(4)), sparse(0.1, plus_minus)),
     Entry(ErrorFeedback(TopK(0.1) | Sign()), sparse(0.1, plus_minus)),
     Entry(ErrorFeedback(TopK(0.5) | QSGD(2, norm="l2")), nothing),  # damped: the variance of its values is large
-    Entry(ErrorFeedback(RandomK(0.2) | QSGD(4)), nothing),
+    Entry(ErrorFeedback(RandomK(0.2) | QSGD(4)), nothing, top=3e37),  # five times as large on the way, and remembered
     # Sparsifiers.
     Entry(STC(0.1), sparse(0.1, plus_minus)),
     Entry(SBC(0.1), sparse(0.1, ones)),
