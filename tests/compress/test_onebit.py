@@ -41,7 +41,8 @@ def test_what_is_lost_is_what_the_means_do_not_explain():
 
 
 def test_one_bit_and_two_means_a_block():
-    assert OneBit().payload_bits(one_tensor(1024)) == 1024 + 2 * 64
+    assert OneBit(block=512).payload_bits(one_tensor(1024)) == 1024 + 2 * 64
+    assert OneBit().payload_bits(one_tensor(1 << 20)) < 1.05 * (1 << 20)
 
 
 def test_blocks_that_do_not_fill_bytes_are_refused():
