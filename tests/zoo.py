@@ -569,7 +569,7 @@ ZOO: tuple[Entry, ...] = (
     Entry(ErrorFeedback(RandomBlock(0.4)), nothing),
     Entry(ErrorFeedback(Bernoulli(0.2)), nothing),
     Entry(ErrorFeedback(OwnMask(0.1)), nothing),
-    Entry(ErrorFeedback(IBCD(0.2, block=16)), nothing),
+    Entry(ErrorFeedback(IBCD(0.2, block=16)), nothing, top=3e37),
     Entry(ErrorFeedback(Wangni(0.1)), nothing),
     Entry(MSTopK(0.1), sparse(0.1)),
     Entry(Threshold(0.5), level),

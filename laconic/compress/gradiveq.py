@@ -104,5 +104,11 @@ class GradiVeQ(AbstractCompressor):
         moment = rows.T @ rows + (0 if phase == 0 else state.moment)
         if phase < self.collect - 1:
             return Basis(moment, state.vectors)
-        vectors = torch.linalg.eigh(moment).eigenvectors.flip(1)[:, : self.dims].contiguous()
+        vectors = leading(moment)[:, : self.dims].contiguous()
         return Basis(moment, vectors)
+
+
+def leading(moment: Tensor) -> Tensor:
+    """Eigenvectors, the largest eigenvalue's first; in double, where repeated and tiny eigenvalues do no harm."""
+    vectors: Tensor = torch.linalg.eigh(moment.double()).eigenvectors
+    return vectors.flip(1).to(moment.dtype)
