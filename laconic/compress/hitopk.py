@@ -81,6 +81,8 @@ class HiTopK(AbstractCompressor):
         lists = {s: [heard[r][floor.both(turn.rank, r).index(s)] for r in floor.owners(s)] for s in owned}
 
         told = [one for s in owned for one in lists[s]]
+        for at, _ in told:
+            check_indices(at, spec.numel)  # before it is handed on
         heard = await floor.deal(3, dict.fromkeys(floor.members(), told))
         mean = torch.zeros_like(x32)
         for member in floor.members():
