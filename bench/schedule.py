@@ -25,12 +25,11 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional as F
+from turns import SETTLING
 
 import laconic
 from laconic.core.units import seconds_text
 from laconic.integrations.ddp_baseline import DdpReplica
-from laconic.pilot import WARM, WATCH
-from laconic.schedule.halving import ROUNDS, WINDOW
 from laconic.tasks.gpt import GPT
 from laconic.tasks.start import start
 
@@ -45,7 +44,6 @@ PLANS = [
     "qsgd(bits=4) / fused(chunk='2MiB')",
     "qsgd(bits=4) / crossed",
 ]
-SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2
 
 
 class ManySmall(nn.Module):

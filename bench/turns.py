@@ -29,6 +29,7 @@ from laconic.tasks.shard import batches
 from laconic.tasks.start import start
 
 PATTERN = 4
+# steps of a measured schedule before it has decided
 SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2
 
 

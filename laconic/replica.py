@@ -209,10 +209,10 @@ class Replica:
 
     def _memory(self, bucket: Bucket) -> Tensor | None:
         """What its gradients are added to on the way into the bucket: an error memory, where that saves a pass."""
-        state = self.state[bucket.spec.id]
         if self._turning.delay or self.chunk_bytes is not None or lazily.concerns(self.plan.sync):
             return None  # the memory is not up to date yet, or not in one piece, or has another owner
-        return bucket.compress.memory_to_add(state) if bucket.spec.dtype == torch.float32 else None
+        apart = bucket.compress.apart(self.state[bucket.spec.id])
+        return None if apart is None or bucket.spec.dtype != torch.float32 else apart[0]
 
     def launch(self, bucket: Bucket, flat: Tensor, bad: list[bool]) -> None:
         """Start the exchange of a whole bucket, of something else than gradients."""
@@ -241,8 +241,8 @@ class Replica:
         if bucket.plain:
             return add_up_in_halves(x) if in_halves else add_up(x)
         turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
-        if bucket.added:
-            state = bucket.compress.without_added(state)
+        if bucket.added and (apart := bucket.compress.apart(state)) is not None:
+            _, state = apart
         return bucket.compress.exchange(x, state if unit.chunk < 0 else state[unit.chunk], unit.spec, turn)
 
     def place(self, unit: Unit) -> Place:

@@ -148,17 +148,14 @@ class AbstractCompressor(Component, ABC):
         """State before the first exchange. `remember`: an error memory stands around this compressor."""
         return ()
 
-    def memory_to_add(self, state: Any) -> Tensor | None:
-        """What may be added to x while gradients are collected, to save a pass. None: `exchange` does it all."""
+    def apart(self, state: Any) -> tuple[Tensor, Any] | None:
+        """A memory that may be added to x while gradients are collected, which saves a pass, and the state with which
+        `exchange` then takes the sum, given away to it. None: `exchange` adds by itself."""
         return None
-
-    def without_added(self, state: Any) -> Any:
-        """The state for an `exchange` of x to which that was added already; x is given away to it."""
-        raise NotImplementedError
 
     @abstractmethod
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
-        """Must be called on all ranks; does not modify x (unless it was given away, `without_added`) or state."""
+        """Must be called on all ranks; does not modify x (unless it was given away, `apart`) or state."""
 
     async def remember(
         self, x: Tensor, residual: Tensor, damping: float, state: Any, spec: BucketSpec, turn: Turn
@@ -177,6 +174,7 @@ class AbstractCompressor(Component, ABC):
 
     @property
     def takes_sums(self) -> bool:
+        """Does `remember` go without a residual, where x is p already?"""
         return False
 
     def __or__(self, then: AbstractCompressor | AbstractCoding) -> AbstractCompressor:
@@ -267,7 +265,7 @@ class AbstractSelector(ABC):
         return at, values
 
     @property
-    def picks_sums(self) -> bool:
+    def takes_sums(self) -> bool:
         """Does `pick_keep` go without a residual, where x is p already, and left?"""
         return False
 

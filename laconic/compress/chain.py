@@ -125,7 +125,7 @@ class Chain(AbstractOneShot):
 
     @property
     def takes_sums(self) -> bool:
-        return self._selector.picks_sums
+        return self._selector.takes_sums
 
     def payload_bits(self, spec: BucketSpec) -> int:
         return sum(8 * part.nbytes for part in self.layout(spec.numel, self._selector.count(spec.numel)))

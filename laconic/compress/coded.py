@@ -101,7 +101,7 @@ class Coded(AbstractOneShot):
 
     @property
     def takes_sums(self) -> bool:
-        return self.recipe.selector is not None and self.recipe.selector.picks_sums
+        return self.recipe.selector is not None and self.recipe.selector.takes_sums
 
     def traits(self, spec: BucketSpec) -> Traits:
         base = self.base.traits(spec)

@@ -70,11 +70,8 @@ class ErrorFeedback(AbstractCompressor):
         residual = torch.zeros(spec.numel, dtype=wide(spec).dtype, device=seat.device)
         return Memory(residual, self.inner.init(wide(spec), seat, remember=True))
 
-    def memory_to_add(self, state: Memory) -> Tensor | None:
-        return state.residual if self.inner.takes_sums else None
-
-    def without_added(self, state: Memory) -> Memory:
-        return Memory(state.residual[:0], state.inner)
+    def apart(self, state: Memory) -> tuple[Tensor, Memory] | None:
+        return (state.residual, Memory(state.residual[:0], state.inner)) if self.inner.takes_sums else None
 
     async def exchange(self, x: Tensor, state: Memory, spec: BucketSpec, turn: Turn) -> Exchanged:
         damping = self.damping(spec)

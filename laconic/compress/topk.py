@@ -56,10 +56,6 @@ class TopK(AbstractOneShot, AbstractSelector):
         return kernel.select(x, self.count(x.numel()))
 
     @property
-    def picks_sums(self) -> bool:
-        return True
-
-    @property
     def takes_sums(self) -> bool:
         return True
 

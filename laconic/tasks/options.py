@@ -9,7 +9,7 @@ from pathlib import Path
 DEFAULT = "(default: %(default)s)"
 EVAL_HELP = (
     "evaluate every N steps, 0: only after the last (default: %(default)s). Evaluating flushes the replicas, which "
-    "under local(H) averages them: keep N a multiple of H"
+    "under local(H) averages them: keep N a multiple of H; under asp and ssp rank 0 looks at its own model"
 )
 
 

@@ -31,7 +31,7 @@ class Partly(nn.Module):
 def trained(rank: int, world: int, plan: str, added: bool) -> dict[str, Any]:
     laconic.init(timeout_s=30)
     if not added:
-        ErrorFeedback.memory_to_add = lambda *_: None  # type: ignore[method-assign]
+        ErrorFeedback.apart = lambda *_: None  # type: ignore[method-assign]
     torch.manual_seed(0)
     model = Partly()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
