@@ -50,6 +50,8 @@ class Bucket:
         self.weight = 1.0 / world if self.plain else 1.0  # a plain mean is a sum of shares
         self.params = list(params)
         self.waiting = set(range(len(params)))  # gradients this backward pass has not produced yet
+        self.room = 0  # elements for riders (riders.py), behind the gradients
+        self.whole = torch.empty(0)  # gradients and riders
         self._flat = torch.empty(0)
         self._views: list[Tensor] = []
         self._more: list[Tensor] = []  # of a memory that is added to them
@@ -79,7 +81,8 @@ class Bucket:
         """
         self.waiting.discard(i)
         if not self._views:
-            self._flat = memory.empty(self.spec.numel, self.spec.dtype, self.device)
+            self.whole = memory.empty(self.spec.numel + self.room, self.spec.dtype, self.device)
+            self._flat = self.whole[: self.spec.numel]
             self._views = self.spec.views(self._flat)
             self._more = [] if more is None else self.spec.views(more)
             self.added = more is not None
@@ -146,7 +149,7 @@ class Bucket:
                 means.append(piece)
         if targets:
             torch._foreach_copy_(targets, means)
-        self._flat = torch.empty(0)
+        self.whole = self._flat = torch.empty(0)
 
     def poison(self, bad: Sequence[bool]) -> None:
         """Everybody sees what one rank saw, so that GradScaler skips the step on all ranks."""

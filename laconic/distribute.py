@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from laconic import baseline, inventory, tracing
+from laconic import baseline, inventory, lazily, tracing
 from laconic.compress.identity import Identity
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
@@ -94,7 +94,7 @@ def _attach(
         options += chosen.topology.settle(session.world).lines(session.world)
     link = Link()
     base: TorchDist | Lanes | None = None
-    driver: TorchDist | Lanes | Alone | Apart = session.driver(link)
+    driver: TorchDist | Lanes | Alone | Apart = session.driver(link, one_round=_adds_up_only(chosen))
     if isinstance(driver, TorchDist | Lanes):
         options += _kernels(chosen, next(iter(found.trained.values())))
         lines = _description(found, str(chosen), optimizer, options)
@@ -118,6 +118,14 @@ def _attach(
         _say_goodbye(replica, driver)
     _watch(replica, model, session)
     return replica
+
+
+def _adds_up_only(plan: Plan | baseline.Baseline) -> bool:
+    """Is every exchange one sum, and waited for in this step?"""
+    if isinstance(plan, baseline.Baseline):
+        return True
+    sums = isinstance(plan.topology, AllReduce) and plan.compress == Identity() and not lazily.concerns(plan.sync)
+    return sums and plan.subject is Subject.GRADIENT and not plan.schedule.crosses
 
 
 def _fit(plan: Plan, world: int) -> None:

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from laconic import lazily
+from laconic import lazily, riders
 from laconic.buckets import Bucket, Unit, by_bucket, cut, joined, units
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
-from laconic.compress.identity import add_up, add_up_in_halves, average
+from laconic.compress.identity import add_up, add_up_in_halves, average, carry
 from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
@@ -99,6 +99,8 @@ class Replica:
         self._live: list[Bucket] = []  # those that take part in this turn
         self._line: list[Unit] = []  # their units
         self._next = 0  # the one of them to launch next
+        self._carrier: Bucket | None = None  # the last of them, if the vote and statistics ride with it
+        self._aboard: tuple[list[bool], list[bool]] | None = None  # my vote, once it is under way there
         self._begin_turn()
         self.statistics = torch.empty(0)  # the last means of running statistics
         self._launched: list[Unit] = []
@@ -143,13 +145,17 @@ class Replica:
     def reorder(self, line: list[Unit]) -> None:
         """The same messages in another order, on all ranks alike, between two steps."""
         assert not self._passing, "inside a backward pass"
-        self.units = line
+        self.units, self._live = line, []
         self._begin_turn()
 
     def _begin_turn(self) -> None:
-        self._live = self._turning.live(self.turns)
-        live = {bucket.spec.id for bucket in self._live}
-        self._line = [unit for unit in self.units if unit.bucket in live]
+        live = self._turning.live(self.turns)
+        if live is self._live:
+            return  # as in the last turn
+        self._live = live
+        numbers = {bucket.spec.id for bucket in live}
+        self._line = [unit for unit in self.units if unit.bucket in numbers]
+        self._carrier = riders.make_room(self.plan, self._line, live, self.inventory.statistics())
 
     # ------------------------------------------------------------- during backward
 
@@ -200,11 +206,14 @@ class Replica:
 
     def _launch(self, unit: Unit) -> None:
         """Start the exchange of a bucket or a chunk; strictly in the order of `units`, the same on every rank."""
-        if self._next == 0:
+        if self._next == 0 and self._carrier is None:
             self.launch_statistics()
         bucket = self.buckets[unit.bucket]
         if unit.bucket not in self._flats:
             self._hold(bucket, *bucket.gradients(self._memory(bucket)))
+        if bucket is self._carrier:
+            self._aboard = self._flags([b.used() for b in self._live])
+            riders.board(bucket, self.inventory.statistics(), *self._aboard, self.seat.world)
         self._start(unit)
 
     def _memory(self, bucket: Bucket) -> Tensor | None:
@@ -238,6 +247,8 @@ class Replica:
         x = flat if unit.chunk < 0 else flat[unit.start : unit.stop]
         if lazily.concerns(self.plan.sync):
             return lazily.program(self.plan.sync, bucket, x, state, Turn(self._seat(bucket), self.turns))
+        if self._aboard is not None and bucket is self._carrier:
+            return carry(bucket.whole, bucket.spec.numel)
         if bucket.plain:
             return add_up_in_halves(x) if in_halves else add_up(x)
         turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
@@ -267,7 +278,9 @@ class Replica:
             self._passing, self._exchanged = False, True
             self._note("compute", self.turns - 1)
             return
-        self.launch_vote([b.used() for b in self._live])
+        if self._aboard is None:
+            self.launch_vote([b.used() for b in self._live])
+        self._next = 0
         if self._turning.delay:
             self._turning.late = self._live
             for bucket in self._live:
@@ -310,27 +323,46 @@ class Replica:
         return Place(self.turns, len(self.units) + 1, "vote")
 
     def ballot(self, used: list[list[bool]]) -> Exchange:
+        self._next = 0
+        return census(*self._flags(used), self.seat.device)
+
+    def _flags(self, used: list[list[bool]]) -> tuple[list[bool], list[bool]]:
+        """By parameter: has it a gradient here, and is that not finite?"""
         bad = [flags for _, flags in sorted(self._bad.items())]
-        self._next, self._bad = 0, {}
-        return census(list(chain(*used)), list(chain(*bad)), self.seat.device)
+        self._bad = {}
+        return list(chain(*used)), list(chain(*bad))
 
     def finish(self, live: list[Bucket], extra: int = 0) -> tuple[Verdict, list[Tensor]]:
         """Complete what was launched; commit the new states unless a rank objects. The means of these buckets, and of
         what else (`extra`) was launched after them."""
         self._note("compute", self.turns)
-        *outs, vote = self.driver.finish()
+        outs = self.driver.finish()
+        verdict = self._outcome(outs)
         self._note("wait", self.turns)
-        if self.inventory.norms:
-            self.statistics = outs.pop(0).mean
         more = [outs.pop() for _ in range(extra)][::-1]
         whole = self._whole(outs, live)
-        verdict = self._check_means(vote.state, whole, live)
+        verdict = self._check_means(verdict, whole, live)
         if verdict.culprit is None:
             for bucket, out in zip(live, whole, strict=True):
                 self.state[bucket.spec.id] = out.state
         self.take_verdict(verdict, live)
         self.end_turn(live)
         return verdict, [out.mean for out in (*whole, *more)]
+
+    def _outcome(self, outs: list[Exchanged]) -> Verdict:
+        """The vote, and statistics, out of what arrived; the rest stays there."""
+        if self._aboard is None:
+            verdict: Verdict = outs.pop().state
+            if self.inventory.norms:
+                self.statistics = outs.pop(0).mean
+            return verdict
+        mine, self._aboard = self._aboard, None
+        self.statistics, verdict = riders.alight(outs[-1].state, len(mine[0]))
+        outs[-1] = outs[-1]._replace(state=())
+        if any(verdict.bad):
+            self.driver.launch(self.ballot_place, census(*mine, self.seat.device))
+            verdict = self.driver.finish()[0].state
+        return verdict
 
     def _whole(self, outs: Sequence[Exchanged], live: list[Bucket]) -> list[Exchanged]:
         """Buckets, from what units brought in launch order."""

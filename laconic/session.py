@@ -74,10 +74,15 @@ class Session:
             raise PeerError(self._roster().explain(place, _first_line(error))) from error
         return group
 
-    def driver(self, link: Link) -> TorchDist | Lanes | Alone:
+    def driver(self, link: Link, *, one_round: bool = False) -> TorchDist | Lanes | Alone:
+        """`one_round`: no exchange has anything to do when an answer arrives, so no lane need look."""
         if not dist.is_initialized():
             return Alone(link)
-        return lanes(lambda: TorchDist(self._new_group(), link, self._roster(), debug=self.debug))
+
+        def desk() -> TorchDist:
+            return TorchDist(self._new_group(), link, self._roster(), debug=self.debug)
+
+        return desk() if one_round else lanes(desk)
 
     def note(self, text: str) -> None:
         """Leave word for ranks that will wait for this one in vain."""

@@ -43,6 +43,12 @@ async def add_up(share: Tensor) -> Exchanged:
     return Exchanged(mean, mean, ())
 
 
+async def carry(share: Tensor, numel: int) -> Exchanged:
+    """The same; what stands behind the first `numel` elements is added up with them, and comes back as the state."""
+    total = await Sum(share)
+    return Exchanged(total[:numel], total[:numel], total[numel:])
+
+
 async def add_up_in_halves(share: Tensor) -> Exchanged:
     """The same in two rounds that may stand far apart: everyone adds up a share, then shares are collected."""
     mean = await Collect(await Scatter(share))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from laconic import riders
 from laconic.buckets import Bucket, Unit, cut, units
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.errors import PlanError
@@ -146,7 +147,8 @@ def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[Exchange]
     ready = {w.name: w.ready for w in model.weights}
     launched = units(buckets, plan.schedule.chunk_bytes)
     out = [_exchange(plan, buckets[u.bucket], u, setting, ways, ready) for u in launched]
-    if plan.subject is not Subject.MODEL and setting.machine.votes:
+    rides = plan.subject is Subject.GRADIENT and riders.carrier(plan, launched, buckets) is not None
+    if plan.subject is not Subject.MODEL and setting.machine.votes and not rides:
         out.append(_vote(model, ways))
     return out
 

@@ -1,0 +1,63 @@
+"""What rides at the end of the last plain bucket of a step: the vote, and the running statistics of norm layers.
+
+Each is a few hundred bytes and would cost a collective of its own: few bytes, but on small models as much time as the
+gradients. All is known when the last bucket leaves, because buckets leave in order. Behind its gradients is room for
+
+    statistics / world | which parameters have a gradient (0 or 1) | which hold NaN or infinity (0 or 1)
+
+Sums of flags are exact. Where nobody objects they say all there is to know. Where somebody does, all ranks see it alike
+and hold the long vote (census.py), which names the rank and the parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from laconic import lazily
+from laconic.buckets import Bucket, Unit
+from laconic.census import Verdict
+from laconic.core.bucket import flatten
+from laconic.plan import Plan
+from laconic.sync import Blocks
+from laconic.topology import AllReduce
+
+
+def make_room(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket], statistics: Sequence[Tensor]) -> Bucket | None:
+    """Which of these buckets, launched in this order, carries the riders; it gets room. None: they go on their own."""
+    for bucket in live:
+        bucket.room = 0
+    last = carrier(plan, line, live)
+    if last is None or any(t.dtype != torch.float32 for t in statistics):
+        return None
+    last.room = sum(t.numel() for t in statistics) + 2 * sum(len(b.params) for b in live)
+    return last
+
+
+def carrier(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket]) -> Bucket | None:
+    """The last bucket, if all of it is one sum that is waited for in this step."""
+    if not line or line[-1].chunk >= 0 or not isinstance(plan.topology, AllReduce):
+        return None
+    if plan.schedule.crosses or lazily.concerns(plan.sync) or (isinstance(plan.sync, Blocks) and plan.sync.delay):
+        return None
+    last = next(b for b in live if b.spec.id == line[-1].bucket)
+    return last if last.plain and last.spec.dtype == torch.float32 else None
+
+
+def board(bucket: Bucket, statistics: Sequence[Tensor], used: Sequence[bool], bad: Sequence[bool], world: int) -> None:
+    """Take the seats: this rank's part of the sum."""
+    room = bucket.whole[bucket.spec.numel :]
+    flags = torch.tensor([*used, *bad], dtype=room.dtype, device=room.device)
+    if statistics:
+        flat = flatten(statistics, room)
+        torch.mul(flat, 1.0 / world, out=room[: flat.numel()])
+    room[room.numel() - flags.numel() :] = flags
+
+
+def alight(room: Tensor, count: int) -> tuple[Tensor, Verdict]:
+    """The mean statistics, and what the flags of `count` parameters say; who objected is not known yet."""
+    means, flags = room[: room.numel() - 2 * count], room[room.numel() - 2 * count :]
+    told = (flags > 0.5).tolist()
+    return means.clone(), Verdict(tuple(told[:count]), tuple(told[count:]), None)
