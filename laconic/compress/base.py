@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from laconic import kernels as kernel
 from laconic.coding import AbstractCoding
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec, one_tensor
@@ -220,7 +221,7 @@ class AbstractCodec(ABC):
 
     def put(self, out: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         """out <- weight * decoded, whatever was in it."""
-        self.add(out.zero_(), parts, aux, draw, weight)
+        self.add(kernel.zeros(out), parts, aux, draw, weight)
 
     def encode_keep(
         self, x: Tensor, residual: Tensor, left: Tensor, damping: float, draw: Draw

@@ -55,6 +55,7 @@ ternary_unpack = dispatched(reference.ternary_unpack)
 to_half = dispatched(reference.to_half)
 unpack = dispatched(reference.unpack)
 within = dispatched(reference.within)
+zeros = dispatched(reference.zeros)
 
 __all__ = [
     "above",
@@ -108,4 +109,5 @@ __all__ = [
     "unpack",
     "unpack_trits",
     "within",
+    "zeros",
 ]

@@ -5,7 +5,7 @@ Written in `laconic/kernels/plain/`, one idea a file.
 
 from __future__ import annotations
 
-from laconic.kernels.plain.half import add_finite, copy_finite, half_add, to_half
+from laconic.kernels.plain.half import half_add, to_half
 from laconic.kernels.plain.lowrank import across, along, along_keep, orthonormal, rebuilt, rebuilt_keep
 from laconic.kernels.plain.natural import (
     natural_add,
@@ -29,6 +29,7 @@ from laconic.kernels.plain.select import above, largest, scatter_add, select, se
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.subset import subset
 from laconic.kernels.plain.sums import abs_sums, ordered_sums, square_sums
+from laconic.kernels.plain.sweep import add_finite, copy_finite, zeros
 from laconic.kernels.plain.trits import (
     nearest_trits,
     pack_trits,
@@ -99,4 +100,5 @@ __all__ = [
     "unpack",
     "unpack_trits",
     "within",
+    "zeros",
 ]

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from laconic.kernels.cpu import half, lowrank, natural, pack, quantize, rising, select, sign, subset, sums, trits, words
+from laconic.kernels.cpu import (
+    half,
+    lowrank,
+    natural,
+    pack,
+    quantize,
+    rising,
+    select,
+    sign,
+    subset,
+    sums,
+    sweep,
+    trits,
+    words,
+)
 
 KERNELS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        half.add_finite,
-        half.copy_finite,
         half.half_add,
         half.to_half,
         lowrank.across,
@@ -46,6 +58,9 @@ KERNELS: dict[str, Callable[..., Any]] = {
         subset.subset,
         sums.abs_sums,
         sums.square_sums,
+        sweep.add_finite,
+        sweep.copy_finite,
+        sweep.zeros,
         trits.nearest_trits,
         trits.restore_zero_runs,
         trits.shorten_zero_runs,

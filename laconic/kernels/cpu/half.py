@@ -1,26 +1,21 @@
-"""16-bit floats, and copies that notice what is not finite; truth: plain/half.py."""
+"""16-bit floats; truth: plain/half.py."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from laconic.kernels.cpu.compile import kernel
 from laconic.kernels.cpu.lanes import (
-    as_bits,
     clipped,
     from_bf16,
     from_fp16,
     get_f32,
     get_u16,
-    get_u32,
-    larger_magnitude,
     put_f32,
     put_u16,
-    put_u32,
     to_bf16,
     to_fp16,
     wide,
@@ -54,30 +49,6 @@ def half_add_chunks(total: Any, half: Any, n: Any, weight: Any, brain: Any, star
             put_f32(a, i, get_f32(a, i) + from_fp16(get_u16(b, i)) * weight)
 
 
-@kernel("int64(int64, int64, int64)")
-def copy_largest(x: Any, out: Any, n: Any) -> Any:
-    """Copies; returns the largest magnitude as a bit pattern."""
-    wide()
-    most = np.uint32(0)
-    for i in range(n):
-        v = get_u32(x, i)
-        put_u32(out, i, v)
-        most = larger_magnitude(most, v)
-    return np.int64(most)
-
-
-@kernel("int64(int64, int64, int64, int64)")
-def add_largest(x: Any, more: Any, out: Any, n: Any) -> Any:
-    """Adds; returns the largest magnitude as a bit pattern."""
-    wide()
-    most = np.uint32(0)
-    for i in range(n):
-        v = as_bits(get_f32(x, i) + get_f32(more, i))
-        put_u32(out, i, v)
-        most = larger_magnitude(most, v)
-    return np.int64(most)
-
-
 def to_half(x: Tensor, out: Tensor, top: float) -> None:
     x, n, brain = x.contiguous(), x.numel(), int(out.dtype == torch.bfloat16)
     a, b = address(x, torch.float32), address(out, torch.bfloat16 if brain else torch.float16)
@@ -88,15 +59,3 @@ def half_add(total: Tensor, half: Tensor, weight: float) -> None:
     half, n, brain = half.contiguous(), total.numel(), int(half.dtype == torch.bfloat16)
     a, b = address(total, torch.float32), address(half, torch.bfloat16 if brain else torch.float16)
     spread(lambda start, stop: half_add_chunks(a, b, n, weight, brain, start, stop), -(-n // CHUNK), n)
-
-
-def add_finite(x: Tensor, more: Tensor, out: Tensor) -> bool:
-    x = x.contiguous()
-    most = add_largest(*(address(t, torch.float32) for t in (x, more, out)), x.numel())
-    return bool(most < 0x7F800000)
-
-
-def copy_finite(x: Tensor, out: Tensor) -> bool:
-    x = x.contiguous()
-    most = copy_largest(address(x, torch.float32), address(out, torch.float32), x.numel())
-    return bool(most < 0x7F800000)

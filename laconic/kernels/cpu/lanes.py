@@ -417,6 +417,42 @@ def add_above32(b: Any, x: Any, y: Any, out: Any, i: Any, edge: Any) -> Any:
     return _beyond(b, b.bitcast(p, _vector(I32, 32)), edge)
 
 
+# ------------------------------------------------------------- past the caches
+
+
+def _stream(b: Any, v: Any, out: Any, i: Any) -> None:
+    """A store that does not read the cache line first, nor keep it; out + 4 i is a multiple of 64 bytes."""
+    store = b.store(v, _run(b, out, i, F32, 32), align=64)
+    store.set_metadata("nontemporal", b.module.add_metadata([I32(1)]))
+
+
+@lanes(u32(i64, i64, i64, i64, u32))
+def stream_sum32(b: Any, x: Any, y: Any, out: Any, i: Any, edge: Any) -> Any:
+    """As `add_above32`."""
+    p = b.fadd(b.load(_run(b, y, i, F32, 32), align=4), b.load(_run(b, x, i, F32, 32), align=4))
+    _stream(b, p, out, i)
+    return _beyond(b, b.bitcast(p, _vector(I32, 32)), edge)
+
+
+@lanes(u32(i64, i64, i64, u32))
+def stream_copy32(b: Any, x: Any, out: Any, i: Any, edge: Any) -> Any:
+    """The same of x alone."""
+    p = b.load(_run(b, x, i, F32, 32), align=4)
+    _stream(b, p, out, i)
+    return _beyond(b, b.bitcast(p, _vector(I32, 32)), edge)
+
+
+@lanes(types.void(i64, i64))
+def stream_zeros32(b: Any, out: Any, i: Any) -> Any:
+    _stream(b, ir.Constant(_vector(F32, 32), [0.0] * 32), out, i)
+
+
+@lanes(types.void())
+def arrive(b: Any) -> Any:
+    """Other threads see all that was streamed."""
+    b.fence("seq_cst")
+
+
 # ------------------------------------------------------------- sums in a fixed order
 
 

@@ -44,6 +44,7 @@ from laconic.kernels.plain import select as plain
 
 SAMPLE = 32768
 BINS = 4096
+AHEAD = 32  # elements: how far scattered ones are asked for
 SLICE = 1024  # elements: the grain in which threads share the pass
 I32, U32, U64, F = np.int32, np.uint32, np.uint64, np.float32
 
@@ -201,6 +202,7 @@ def compact_keep(
 @kernel("void(int64, int64, int64)")
 def zero_at(x: Any, index: Any, k: Any) -> None:
     for i in range(k):
+        prefetch(x, np.int64(get_i32(index, min(i + AHEAD, k - 1))))
         put_f32(x, get_i32(index, i), F(0))
 
 
@@ -216,6 +218,7 @@ def count_outside(index: Any, k: Any, n: Any) -> Any:
 @kernel("void(int64, int64, int64, int64, float32)")
 def add_at(total: Any, index: Any, values: Any, k: Any, weight: Any) -> None:
     for i in range(k):
+        prefetch(total, np.int64(get_i32(index, min(i + AHEAD, k - 1))))
         at = get_i32(index, i)
         put_f32(total, at, get_f32(total, at) + get_f32(values, i) * weight)
 

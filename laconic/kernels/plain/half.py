@@ -14,15 +14,3 @@ def to_half(x: Tensor, out: Tensor, top: float) -> None:
 def half_add(total: Tensor, half: Tensor, weight: float) -> None:
     """total += weight * half, in float32."""
     total += half.to(torch.float32) * weight
-
-
-def add_finite(x: Tensor, more: Tensor, out: Tensor) -> bool:
-    """out <- x + more (float32); is every element finite?"""
-    torch.add(x, more, out=out)
-    return bool(torch.isfinite(out).all())
-
-
-def copy_finite(x: Tensor, out: Tensor) -> bool:
-    """out <- x (float32); is every element finite?"""
-    out.copy_(x)
-    return bool(torch.isfinite(out).all())
