@@ -101,6 +101,7 @@ class Replica:
         self._next = 0  # the one of them to launch next
         self._carrier: Bucket | None = None  # the last of them, if the vote and statistics ride with it
         self._aboard: tuple[list[bool], list[bool]] | None = None  # my vote, once it is under way there
+        self._statistics_vote = riders.wait(plan, inventory.statistics())  # ... else they leave before it
         self._begin_turn()
         self.statistics = torch.empty(0)  # the last means of running statistics
         self._launched: list[Unit] = []
@@ -207,13 +208,14 @@ class Replica:
     def _launch(self, unit: Unit) -> None:
         """Start the exchange of a bucket or a chunk; strictly in the order of `units`, the same on every rank."""
         if self._next == 0 and self._carrier is None:
-            self.launch_statistics()
+            self.launch_early()
         bucket = self.buckets[unit.bucket]
         if unit.bucket not in self._flats:
             self._hold(bucket, *bucket.gradients(self._memory(bucket)))
         if bucket is self._carrier:
             self._aboard = self._flags([b.used() for b in self._live])
-            riders.board(bucket, self.inventory.statistics(), *self._aboard, self.seat.world)
+            room = bucket.whole[bucket.spec.numel :]
+            riders.board(room, self.inventory.statistics(), *self._aboard, self.seat.world)
         self._start(unit)
 
     def _memory(self, bucket: Bucket) -> Tensor | None:
@@ -258,6 +260,11 @@ class Replica:
 
     def place(self, unit: Unit) -> Place:
         return Place(self.turns, unit.bucket, unit.spec.names[0], unit.chunk, unit.spec.id)
+
+    def launch_early(self) -> None:
+        """What need not wait for gradients."""
+        if not self._statistics_vote:
+            self.launch_statistics()
 
     def launch_statistics(self) -> None:
         """Running means and variances of norm layers are averaged beside the gradients."""
@@ -315,8 +322,13 @@ class Replica:
         return self.finish(late) if late else None
 
     def launch_vote(self, used: list[list[bool]]) -> None:
-        """The last launch of a turn."""
-        self.driver.launch(self.ballot_place, self.ballot(used))
+        """The last launch of a turn: riders without a carrier."""
+        self._next, self._aboard = 0, self._flags(used)
+        statistics = self.inventory.statistics() if self._statistics_vote else []
+        seats = sum(t.numel() for t in statistics) + 2 * len(self._aboard[0])
+        room = torch.empty(seats, dtype=torch.float32, device=self.seat.device)
+        riders.board(room, statistics, *self._aboard, self.seat.world)
+        self.driver.launch(self.ballot_place, carry(room, 0))
 
     @property
     def ballot_place(self) -> Place:
@@ -351,14 +363,15 @@ class Replica:
 
     def _outcome(self, outs: list[Exchanged]) -> Verdict:
         """The vote, and statistics, out of what arrived; the rest stays there."""
-        if self._aboard is None:
-            verdict: Verdict = outs.pop().state
-            if self.inventory.norms:
-                self.statistics = outs.pop(0).mean
-            return verdict
+        assert self._aboard is not None, "everyone votes"
         mine, self._aboard = self._aboard, None
-        self.statistics, verdict = riders.alight(outs[-1].state, len(mine[0]))
-        outs[-1] = outs[-1]._replace(state=())
+        if len(outs) == len(self._launched):
+            room, outs[-1] = outs[-1].state, outs[-1]._replace(state=())
+        else:
+            room = outs.pop().state
+        means, verdict = riders.alight(room, len(mine[0]))
+        if self.inventory.norms:
+            self.statistics = means if means.numel() else outs.pop(0).mean
         if any(verdict.bad):
             self.driver.launch(self.ballot_place, census(*mine, self.seat.device))
             verdict = self.driver.finish()[0].state

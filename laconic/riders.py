@@ -6,7 +6,8 @@ gradients. All is known when the last bucket leaves, because buckets leave in or
     statistics / world | which parameters have a gradient (0 or 1) | which hold NaN or infinity (0 or 1)
 
 Sums of flags are exact. Where nobody objects they say all there is to know. Where somebody does, all ranks see it alike
-and hold the long vote (census.py), which names the rank and the parameter.
+and hold the long vote (census.py), which names the rank and the parameter. Where the last bucket is no plain sum, the
+riders share a message of their own; only statistics of some size leave before them, while backward goes on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from laconic.core.bucket import flatten
 from laconic.plan import Plan
 from laconic.sync import Blocks
 from laconic.topology import AllReduce
+
+FEW_BYTES = 1 << 14  # of statistics: as long as all other latency
 
 
 def make_room(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket], statistics: Sequence[Tensor]) -> Bucket | None:
@@ -46,9 +49,14 @@ def carrier(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket]) -> Bucket 
     return last if last.plain and last.spec.dtype == torch.float32 else None
 
 
-def board(bucket: Bucket, statistics: Sequence[Tensor], used: Sequence[bool], bad: Sequence[bool], world: int) -> None:
+def wait(plan: Plan, statistics: Sequence[Tensor]) -> bool:
+    """Do statistics go with the vote, or before it?"""
+    few = sum(t.nbytes for t in statistics) <= FEW_BYTES
+    return few and not plan.schedule.crosses and all(t.dtype == torch.float32 for t in statistics)
+
+
+def board(room: Tensor, statistics: Sequence[Tensor], used: Sequence[bool], bad: Sequence[bool], world: int) -> None:
     """Take the seats: this rank's part of the sum."""
-    room = bucket.whole[bucket.spec.numel :]
     flags = torch.tensor([*used, *bad], dtype=room.dtype, device=room.device)
     if statistics:
         flat = flatten(statistics, room)

@@ -16,6 +16,7 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from laconic.plan import Plan
 from laconic.planner.coding import coding_of
 from laconic.planner.network_file import NetworkTable, fit_line, from_dict
 from laconic.planner.search import compressors
+from laconic.planner.tiny import waits
 from laconic.sim.machine import Coding
 
 LIMIT_S = 600.0
@@ -109,9 +111,11 @@ def codings(*, quick: bool = False) -> dict[str, Coding]:
 
 def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -> NetworkTable:
     whole = {**raw, "cores": cores(), "rate": rate, "line": {"alpha_s": 0.0, "beta_s": 0.0}, "codings": {}}
+    tiny = whole.pop("tiny", {})
     table = from_dict(whole)
     line = fit_line(table.curves["reduce"], table.world) if table.curves else table.line
-    return NetworkTable(**{**vars(table), "line": line, "codings": codings})
+    table = replace(table, line=line, codings=codings)
+    return waits(table, tiny) if tiny else table
 
 
 def as_text(table: NetworkTable) -> str:

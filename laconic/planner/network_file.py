@@ -7,6 +7,7 @@ line                              alpha and beta, fitted to the curves: for othe
 pairs                             seconds of a small and bytes per second of a large message, rank by rank
 touch_s, memory_gb_s              a byte of gradient copied and looked through; a plain copy
 step_s, exchange_s                seconds on a core of a step, and of each exchange in it, beside all that
+sum_wait_s, lane_wait_s           seconds that a round waits beside all that, plain or compressed (tiny.py)
 codings                           seconds an element to write and to read each compressor's messages
 """
 
@@ -40,6 +41,8 @@ class NetworkTable:
     memory_gb_s: float = 0.0
     step_s: float = 0.0
     exchange_s: float = 0.0
+    sum_wait_s: float = 0.0
+    lane_wait_s: float = 0.0
     codings: Mapping[str, Coding] = field(default_factory=dict)
     rate: str = ""  # what the lab was told
 
@@ -61,6 +64,8 @@ class NetworkTable:
             message_cpu_s=message,
             step_s=self.step_s,
             exchange_s=self.exchange_s,
+            sum_wait_s=self.sum_wait_s,
+            lane_wait_s=self.lane_wait_s,
             codings=self.codings,
             **rest,
         )

@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from laconic.core.files import json_text, write_whole
-from laconic.distribute import distribute
+from laconic.planner.tiny import ALONE, LANE, LAYERS, SUM, step_of
 from laconic.session import init
 
 SIZES = (2**8, 2**13, 2**16, 2**18, 2**20, 2**22)  # bytes that a worker has to tell
@@ -28,7 +28,7 @@ PATIENCE_S = 1.5  # for one size of one collective
 TOUCHED = 1 << 20  # elements
 PAIRED = 8  # ranks at most, among which every pair is measured
 SMALL, LARGE = 1, 1 << 18
-LAYERS, TINY_STEPS = 6, 20
+EACH = "wfbp"
 
 Timed = tuple[float, float]  # seconds, seconds on a core
 
@@ -42,7 +42,9 @@ def main(out: str) -> None:
         for name, make in CALLS.items():
             curves[name], cpu[name] = _curve(make)
     touch, copy = _touch()
-    step_s, exchange_s = _overheads(cpu) if world > 1 else (0.0, 0.0)
+    tiny = {plan: step_of(plan) for plan in (ALONE, SUM, EACH, LANE)} if world > 1 else {}
+    step_s, exchange_s = _overheads(cpu, tiny) if world > 1 else (0.0, 0.0)
+    waited = {plan: tiny[plan][1 if plan == ALONE else 0] for plan in tiny}
     found = {
         "world": world,
         "machines": len(set(_told(_machine()))),
@@ -53,6 +55,7 @@ def main(out: str) -> None:
         "memory_gb_s": min(_told_numbers(copy)),
         "step_s": max(_told_numbers(step_s)),
         "exchange_s": max(_told_numbers(exchange_s)),
+        "tiny": {plan: max(_told_numbers(seconds)) for plan, seconds in waited.items()},
     }
     if session.rank == 0:
         write_whole(Path(out), json_text(found))
@@ -182,31 +185,13 @@ def _touch() -> tuple[float, float]:
     return median(took[1:]) / a.nbytes, 1e-9 * a.nbytes / max(median(copies[1:]), 1e-9)
 
 
-def _overheads(cpu: dict[str, dict[str, list[float]]]) -> tuple[float, float]:
+def _overheads(cpu: dict[str, dict[str, list[float]]], tiny: dict[str, tuple[float, float]]) -> tuple[float, float]:
     """Seconds on a core of a distributed step, and of each exchange in it, beside computing and sending: hooks,
-    threads, votes. A model of almost nothing, alone, with one bucket and with a bucket a tensor."""
-    alone, one, each = (_tiny_step(plan) for plan in (None, "none", "wfbp"))
-    reduce_s, gather_s = (cpu[name]["seconds"][0] for name in ("reduce", "gather"))
+    threads, looking for NaN. A model of almost nothing, alone, with one bucket and with a bucket a tensor."""
+    alone, one, each = (tiny[plan][1] for plan in (ALONE, SUM, EACH))
+    reduce_s = cpu["reduce"]["seconds"][0]
     exchange_s = max(0.0, (each - one) / (2 * LAYERS - 1) - reduce_s)
-    return max(0.0, one - alone - reduce_s - gather_s - exchange_s), exchange_s
-
-
-def _tiny_step(plan: str | None) -> float:
-    model = torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(LAYERS)))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    replica = None if plan is None else distribute(model, optimizer, plan)
-    x, started = torch.zeros(2, 8), 0.0
-    for step in range(TINY_STEPS + 3):
-        if step == 3:
-            dist.barrier()
-            started = time.process_time()
-        model(x).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    took = (time.process_time() - started) / TINY_STEPS
-    if replica is not None:
-        replica.close()
-    return took
+    return max(0.0, one - alone - reduce_s - exchange_s), exchange_s
 
 
 def _machine() -> str:

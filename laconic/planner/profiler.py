@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _NormBase
 
 from laconic.core.files import check_writable
 from laconic.sim.model import ModelTable, Weight
@@ -55,6 +56,8 @@ class Profiler:
         self._attached = True
         self.names = {id(p): n for n, p in model.named_parameters() if p.requires_grad}
         self.parameters = {id(p): p for p in model.parameters() if p.requires_grad}
+        norms = [m for m in model.modules() if isinstance(m, _NormBase) and m.running_mean is not None]
+        self.statistics = sum(2 * m.num_features for m in norms)
         on_gpu = any(p.is_cuda for p in self.parameters.values())
         self.now = self._clock or (_gpu_time if on_gpu else time.process_time)
         self.seen: list[dict[tuple[str, int], float]] = []
@@ -127,7 +130,8 @@ class Profiler:
             for p in self.names
         )
         other, update = spent.get(("other", 0), 0.0) + lost, spent.get(("update", 0), 0.0)
-        return ModelTable("profiled", weights, update, other, self.batch, f"profiled over {len(kept)} steps")
+        how = f"profiled over {len(kept)} steps"
+        return ModelTable("profiled", weights, update, other, self.batch, how, self.statistics)
 
 
 def _gpu_time() -> float:

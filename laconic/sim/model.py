@@ -1,6 +1,6 @@
 """What a step computes: every parameter's size, its share of forward and backward, and the order of its gradient.
 
-    model.json   {"name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how",
+    model.json   {"name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics",
                   "parameters": [{"name", "shape", "dtype", "forward_s", "backward_s", "first_use", "ready"}]}
 
 `first_use`: which parameter forward needs first; `ready`: whose gradient is final first (both count from 0).
@@ -21,6 +21,8 @@ from torch import nn
 
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text, write_whole
+
+HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class ModelTable:
     other_s: float = 0.0  # loading data, zeroing gradients, what else the loop does
     batch: int = 0
     how: str = "computed"
+    statistics: int = 0  # elements of running means and variances, which are averaged too
 
     @property
     def forward_s(self) -> float:
@@ -84,7 +87,7 @@ class ModelTable:
         return replace(self, weights=weights)
 
     def to_json(self) -> str:
-        head = {f: getattr(self, f) for f in ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how")}
+        head = {f: getattr(self, f) for f in HEAD}
         return json_text({**head, "parameters": [asdict(w) for w in self.weights]}, indent=1)
 
     def write(self, path: Path) -> None:
@@ -103,7 +106,7 @@ def from_dict(data: Mapping[str, Any]) -> ModelTable:
     if not weights:
         raise ValueError("it has no parameters")
     rest = {key: data[key] for key in ("name", "update_s", "other_s", "batch", "how")}
-    return ModelTable(weights=weights, **rest)
+    return ModelTable(weights=weights, statistics=int(data.get("statistics", 0)), **rest)
 
 
 def table(name: str, named: Sequence[tuple[str, Sequence[int]]], forward: Sequence[float], **rest: Any) -> ModelTable:

@@ -147,10 +147,34 @@ def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[Exchange]
     ready = {w.name: w.ready for w in model.weights}
     launched = units(buckets, plan.schedule.chunk_bytes)
     out = [_exchange(plan, buckets[u.bucket], u, setting, ways, ready) for u in launched]
+    if plan.subject is Subject.MODEL or not setting.machine.votes:
+        return out
     rides = plan.subject is Subject.GRADIENT and riders.carrier(plan, launched, buckets) is not None
-    if plan.subject is not Subject.MODEL and setting.machine.votes and not rides:
-        out.append(_vote(model, ways))
-    return out
+    return _with_riders(out, model, setting.machine, ways, rides=rides)
+
+
+def _with_riders(
+    out: list[Exchange], model: ModelTable, machine: Machine, ways: Collectives, *, rides: bool
+) -> list[Exchange]:
+    """The vote and running statistics (riders.py): at the end of the last message, or in one or two of their own."""
+    flags, statistics = 8 * len(model.weights), 4 * model.statistics
+    if rides:
+        more = ways.round((Asked(Kind.REDUCE, out[-1].nbytes + flags + statistics),))
+        wires = (*out[-1].wires[:-1], more._replace(latency_s=more.latency_s + machine.sum_wait_s))
+        return [*out[:-1], replace(out[-1], wires=wires)]
+    if statistics > riders.FEW_BYTES:
+        return [_rider("running statistics", statistics, 0, machine, ways), *out, _vote(flags, model, machine, ways)]
+    return [*out, _vote(flags + statistics, model, machine, ways)]
+
+
+def _vote(nbytes: int, model: ModelTable, machine: Machine, ways: Collectives) -> Exchange:
+    return _rider("vote", nbytes, len(model.weights), machine, ways)
+
+
+def _rider(name: str, nbytes: int, last: int, machine: Machine, ways: Collectives) -> Exchange:
+    wire = ways.round((Asked(Kind.REDUCE, nbytes),))
+    wire = wire._replace(latency_s=wire.latency_s + machine.sum_wait_s)
+    return Exchange(name, (machine.exchange_s, 0.0), (wire,), last, nbytes, "declared")
 
 
 def _exchange(
@@ -165,7 +189,8 @@ def _exchange(
         asks = told(b.compress, spec, plan.topology, world)
     cpu = list(machine.seconds(b.compress, spec, asks, world))
     cpu[0] += machine.touch_s * spec.nbytes + machine.exchange_s
-    wires = tuple(ways.round(r) for r in asks.rounds)
+    wait = machine.sum_wait_s if b.plain else machine.lane_wait_s
+    wires = tuple(w._replace(latency_s=w.latency_s + wait) for w in map(ways.round, asks.rounds))
     last = max(ready[name] for name in b.spec.names)
     return Exchange(spec.names[0], tuple(cpu), wires, last, spec.nbytes, asks.how)
 
@@ -180,12 +205,6 @@ def _gossip(topology: Gossip, b: Bucket, world: int) -> Told:
     if not whole and isinstance(b.compress, AbstractOneShot) and b.compress.varies:
         return Told(((Asked(Kind.POST, 8, peers),), (ask,)), "declared")
     return Told(((ask,),), "declared")
-
-
-def _vote(model: ModelTable, ways: Collectives) -> Exchange:
-    nbytes = -(-2 * len(model.weights) // 8)
-    wire = ways.round((Asked(Kind.GATHER, nbytes),))
-    return Exchange("vote", (0.0, 0.0), (wire,), len(model.weights), nbytes, "declared")
 
 
 # ------------------------------------------------------------- the timeline

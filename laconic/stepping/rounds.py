@@ -105,7 +105,7 @@ class Rounds:
 
     def _start(self, replica: Replica, live: list[Bucket]) -> None:
         said = []
-        replica.launch_statistics()
+        replica.launch_early()
         for bucket in live:
             now = bucket.values()
             way = (replica.anchor[bucket.spec.id] - now).mul_(bucket.weight)

@@ -64,7 +64,7 @@ def test_what_boards_alights_as_the_mean_and_the_verdict():
     total = torch.zeros(last.room)
     for rank in range(3):
         used, bad = [k != 1 for k in range(count)], [k == 2 and rank == 1 for k in range(count)]
-        riders.board(last, [(rank + 1) * s for s in statistics], used, bad, 3)
+        riders.board(last.whole[last.spec.numel :], [(rank + 1) * s for s in statistics], used, bad, 3)
         total += last.whole[last.spec.numel :]
     means, verdict = riders.alight(total, count)
     torch.testing.assert_close(means, 2 * statistics[0])
@@ -106,6 +106,17 @@ def test_a_plain_step_is_one_collective_and_an_objection_two():
     assert [r["launched"][1:] for r in ranks] == [["vote"], ["vote"]]
 
 
-def test_without_a_plain_bucket_the_vote_and_the_statistics_go_on_their_own():
+def test_without_a_plain_bucket_riders_share_a_message_of_their_own():
     ranks = results(2, _launches, "bf16 / fifo", False)
-    assert all({"vote", "running statistics"} <= set(r["launched"]) for r in ranks)
+    assert all(len(r["launched"]) == 2 and r["launched"][1] == "vote" for r in ranks)
+    assert torch.equal(ranks[0]["running"], ranks[1]["running"])
+    ranks = results(2, _launches, "bf16 / fifo", True)
+    assert [r["launched"][2:] for r in ranks] == [["vote"], ["vote"]]
+
+
+def test_only_few_statistics_wait_for_the_vote():
+    many = [torch.zeros(riders.FEW_BYTES // 4 + 1)]
+    assert riders.wait(Plan.parse("bf16"), [many[0][1:]])
+    assert not riders.wait(Plan.parse("bf16"), many)
+    assert not riders.wait(Plan.parse("crossed"), [])
+    assert not riders.wait(Plan.parse("bf16"), [torch.zeros(8, dtype=torch.float64)])

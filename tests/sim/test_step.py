@@ -74,10 +74,10 @@ def test_wait_free_backpropagation_follows_its_recursion() -> None:
     for ready in (6.0, 8.0, 10.0, 12.0):  # after 4 s of forward
         end = max(end, ready) + tc
     step = simulate(Plan.parse("wfbp"), Setting(model, Network(line), 4, replace(FREE, lanes=1)))
-    assert step.seconds == pytest.approx(end, rel=1e-6)
-    assert step.sent_bytes == pytest.approx(4 * 1.5 * 4e6)
+    assert step.seconds == pytest.approx(end, rel=2e-6)
+    assert step.sent_bytes == pytest.approx(4 * 1.5 * 4e6 + 1.5 * 8 * 4)
     after = simulate(Plan.parse("fifo"), Setting(model, Network(line), 4, replace(FREE, lanes=1)))
-    assert after.seconds == pytest.approx(12 + tc + 1.5 * 12e6 * 1e-6, rel=1e-6)
+    assert after.seconds == pytest.approx(12 + tc + 1.5 * 12e6 * 1e-6, rel=2e-6)
 
 
 def test_chunks_say_the_same_bytes_in_more_messages() -> None:
