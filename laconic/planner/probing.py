@@ -2,7 +2,7 @@
 
     python -m laconic.planner.probing FILE      under torchrun or `laconic probe`; rank 0 writes FILE
 
-Every size: one call to settle, then a few that count; their median, of the slowest rank. Seconds on a core are counted
+Every size: two calls to settle, then a few, or many short ones, that count; their median, of the slowest rank. Seconds on a core are counted
 beside: they are what coding and computing must share cores with. Larger sizes are left out when one took too long.
 """
 
@@ -23,7 +23,8 @@ from laconic.planner.tiny import ALONE, LANE, LAYERS, SUM, step_of
 from laconic.session import init
 
 SIZES = (2**8, 2**13, 2**16, 2**18, 2**20, 2**22)  # bytes that a worker has to tell
-REPEATS = 5
+SETTLE, REPEATS, MOST = 2, 5, 40  # calls that only say how long one takes; those that count, at least and at most
+ENOUGH_S = 0.2  # small messages are repeated for so long: one that meets a busy moment is a multiple of the others
 PATIENCE_S = 1.5  # for one size of one collective
 TOUCHED = 1 << 20  # elements
 PAIRED = 8  # ranks at most, among which every pair is measured
@@ -109,24 +110,26 @@ def _curve(make: Callable[[int], Callable[[], object]]) -> tuple[dict[str, list[
     seconds: list[float] = []
     on_core: list[float] = []
     for nbytes in SIZES:
-        took = _slowest(_times(make(nbytes)))
+        call = make(nbytes)
+        first = _slowest(_times(call, SETTLE))[0]
+        took = _slowest(_times(call, max(REPEATS, min(MOST, int(ENOUGH_S / max(first, 1e-9))))))
         sizes.append(float(nbytes))
         seconds.append(took[0])
         on_core.append(took[1])
-        if took[0] * (REPEATS + 1) * 4 > PATIENCE_S:  # the next is four times as large, or more
+        if took[0] * (REPEATS + SETTLE) * 4 > PATIENCE_S:  # the next is four times as large, or more
             break
     return {"sizes": sizes, "seconds": seconds}, {"sizes": sizes, "seconds": on_core}
 
 
-def _times(call: Callable[[], object]) -> Timed:
+def _times(call: Callable[[], object], count: int) -> Timed:
     seconds, on_core = [], []
-    for _ in range(REPEATS + 1):
+    for _ in range(count):
         dist.barrier()
         started, core = time.perf_counter(), time.process_time()
         call()
         seconds.append(time.perf_counter() - started)
         on_core.append(time.process_time() - core)
-    return median(seconds[1:]), sum(on_core[1:]) / REPEATS
+    return median(seconds), sum(on_core) / count
 
 
 def _slowest(mine: Timed) -> Timed:

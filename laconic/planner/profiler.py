@@ -26,7 +26,8 @@ from laconic.core.files import check_writable
 from laconic.sim.model import ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
-STEPS = 10
+STEPS, MOST = 10, 20  # that count: at least, and as long as ENOUGH_S have not passed
+ENOUGH_S = 5.0
 
 
 class Profiler:
@@ -48,7 +49,8 @@ class Profiler:
 
     @property
     def enough(self) -> bool:
-        return len(self.seen) >= self.steps + SETTLE
+        counted = len(self.seen) - SETTLE
+        return counted >= MOST or (counted >= self.steps and sum(sum(s.values()) for s in self.seen) >= ENOUGH_S)
 
     def attach(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         if self._attached:
@@ -114,6 +116,9 @@ class Profiler:
     def table(self) -> ModelTable:
         kept = self.seen[SETTLE:] or self.seen
         spent = {key: median(s.get(key, 0.0) for s in kept) for key in {k for s in kept for k in s}}
+        whole = median(sum(s.values()) for s in kept)  # more than the sum of medians: what is slow is seldom the same
+        scale = whole / max(sum(spent.values()), 1e-12)
+        spent = {key: scale * seconds for key, seconds in spent.items()}
         order = [p for p in self.used if p in self.names] + [p for p in self.names if p not in self.used]
         ready = [*self.ready, *(p for p in reversed(order) if p not in self.ready)]
         lost = spent.get(("forward", 0), 0.0)  # before any parameter was used

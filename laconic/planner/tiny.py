@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from statistics import median
 
 import torch
 import torch.distributed as dist
@@ -25,7 +26,7 @@ from laconic.sim.step import Setting, Stepper
 
 ALONE, SUM, LANE = "alone", "none", "qsgd(bits=4)"
 LAYERS, WIDTH = 6, 64
-STEPS, WARM = 20, 3
+STEPS, BLOCKS = 8, 7  # the median block counts; one before them does not
 
 
 def step_of(plan: str) -> tuple[float, float]:
@@ -33,19 +34,19 @@ def step_of(plan: str) -> tuple[float, float]:
     model = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     replica = None if plan == ALONE else distribute(model, optimizer, plan)
-    x, cpu, wall = torch.zeros(2, WIDTH), 0.0, 0.0
-    for step in range(STEPS + WARM):
-        if step == WARM:
-            dist.barrier()
-            cpu, wall = time.process_time(), time.perf_counter()
-        model(x).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
+    x, took = torch.zeros(2, WIDTH), []
+    for _ in range(BLOCKS + 1):
+        dist.barrier()
+        cpu, wall = time.process_time(), time.perf_counter()
+        for _ in range(STEPS):
+            model(x).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        took.append(((time.perf_counter() - wall) / STEPS, (time.process_time() - cpu) / STEPS))
     dist.barrier()
-    took = (time.perf_counter() - wall) / STEPS, (time.process_time() - cpu) / STEPS
     if replica is not None:
         replica.close()
-    return took
+    return median(t for t, _ in took[1:]), median(t for _, t in took[1:])
 
 
 def table(alone_s: float) -> ModelTable:
