@@ -32,6 +32,7 @@ RATES = ("50mbit", "100mbit", "200mbit", "500mbit", "")
 HOSTS = (2, 3, 4)
 PLANS = ("none", "bf16", "qsgd(bits=4)", "ef(topk(0.01))", "ef(powersgd(2))", "ef(sign)", "local(4)", "allreduce(ring)")
 LIMIT_S = 1200
+TURNS_PY = str(Path(__file__).with_name("turns.py"))
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,15 @@ def measured(setting: Setting, folder: Path) -> dict[str, Any]:
     model, network, out = folder / f"{setting.task}{setting.hosts}.json", folder / "network.json", folder / "out.json"
     codings = folder / "codings.json"
     if not model.exists():
-        verb("profile", setting.task, "-n", str(setting.hosts), "-o", str(model))
+        loop = [TURNS_PY, "-n", str(setting.hosts), "-o", str(model), "--", setting.task, "--plans", "silent"]
+        verb("profile", *loop)  # the very loop that is measured afterwards
     verb("probe", *setting.lab, "-o", str(network), *(["--quick"] if codings.exists() else []))
     found = read_network(network)
     found = _with_codings(found, codings)
     planner = planner_of(read_model(model), found)
     predicted = {text: p.step.seconds for text in (DDP, *PLANS) if (p := planner.predict(text, setting.hosts))}
     told = ["--plans", "; ".join((DDP, *PLANS)), "--steps", TASKS[setting.task], "--turns", TURNS, "--json", str(out)]
-    verb("run", *setting.lab, str(Path(__file__).with_name("turns.py")), setting.task, *told)
+    verb("run", *setting.lab, TURNS_PY, setting.task, *told)
     seen = {plan: row["median_s"] for plan, row in json.loads(out.read_text())["plans"].items()}
     return {"setting": setting.key, "predicted": predicted, "measured": seen}
 

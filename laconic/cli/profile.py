@@ -22,7 +22,7 @@ from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
 from laconic.core.units import seconds_text
 from laconic.launch.job import Job, Script, Site, local_sites
-from laconic.planner.profiler import MOST, SETTLE
+from laconic.planner.profiler import SETTLE, STEPS, WHOLE
 from laconic.sim.model import ModelTable, read_model
 
 LIMIT_S = 1800.0
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
 def profiled(task: str, rest: Sequence[str], sites: Sequence[Site]) -> ModelTable:
     work = workload(task, rest, None)
     if work.is_task:
-        work = replace(work, steps=SETTLE + MOST + 2)
+        work = replace(work, steps=SETTLE + STEPS + WHOLE + 2)
     return run(work.script(0), sites, task)
 
 

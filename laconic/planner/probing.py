@@ -2,8 +2,9 @@
 
     python -m laconic.planner.probing FILE      under torchrun or `laconic probe`; rank 0 writes FILE
 
-Every size: two calls to settle, then a few, or many short ones, that count; their median, of the slowest rank. Seconds on a core are counted
-beside: they are what coding and computing must share cores with. Larger sizes are left out when one took too long.
+Every size: two calls to settle, then a few, or many short ones; their median, of the slowest rank. Seconds on a core
+are counted beside: they are what coding and computing must share cores with. Larger sizes are left out when one took
+too long.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from laconic.core.files import check_writable
 from laconic.sim.model import ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
-STEPS, MOST = 10, 20  # that count: at least, and as long as ENOUGH_S have not passed
-ENOUGH_S = 5.0
+STEPS = 10  # looked at layer by layer
+WHOLE = 10  # and as a whole: looking closely takes time, too
 
 
 class Profiler:
@@ -49,8 +49,7 @@ class Profiler:
 
     @property
     def enough(self) -> bool:
-        counted = len(self.seen) - SETTLE
-        return counted >= MOST or (counted >= self.steps and sum(sum(s.values()) for s in self.seen) >= ENOUGH_S)
+        return len(self.whole) >= WHOLE
 
     def attach(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         if self._attached:
@@ -63,6 +62,8 @@ class Profiler:
         on_gpu = any(p.is_cuda for p in self.parameters.values())
         self.now = self._clock or (_gpu_time if on_gpu else time.process_time)
         self.seen: list[dict[tuple[str, int], float]] = []
+        self.whole: list[float] = []
+        self._close: list[Any] = []  # hooks that look closely
         self.used: list[int] = []
         self.ready: list[int] = []
         self.batch = self._place = 0
@@ -70,11 +71,11 @@ class Profiler:
         self._last = self._began = self.now()
         for module in model.modules():
             if not list(module.children()):
-                module.register_forward_hook(self._forward)
-        model.register_forward_pre_hook(self._start)
+                self._close.append(module.register_forward_hook(self._forward))
+        self._close.append(model.register_forward_pre_hook(self._start))
         for p in self.parameters.values():
-            p.register_post_accumulate_grad_hook(self._final)
-        optimizer.register_step_pre_hook(self._before)
+            self._close.append(p.register_post_accumulate_grad_hook(self._final))
+        self._close.append(optimizer.register_step_pre_hook(self._before))
         optimizer.register_step_post_hook(self._after)
 
     def _lap(self) -> float:
@@ -106,9 +107,15 @@ class Profiler:
         self._step["other", 0] += self._lap()
 
     def _after(self, *_: Any) -> None:
-        self._step["update", 0] += self._lap()
-        self.seen.append(dict(self._step))
-        self._step.clear()
+        if len(self.seen) < self.steps + SETTLE:
+            self._step["update", 0] += self._lap()
+            self.seen.append(dict(self._step))
+            self._step.clear()
+        else:
+            for hook in self._close:
+                hook.remove()
+            self._close = []
+            self.whole.append(self._lap())
         if self.enough and self.path is not None:
             self.table().write(self.path)
             raise SystemExit(0)
@@ -116,8 +123,7 @@ class Profiler:
     def table(self) -> ModelTable:
         kept = self.seen[SETTLE:] or self.seen
         spent = {key: median(s.get(key, 0.0) for s in kept) for key in {k for s in kept for k in s}}
-        whole = median(sum(s.values()) for s in kept)  # more than the sum of medians: what is slow is seldom the same
-        scale = whole / max(sum(spent.values()), 1e-12)
+        scale = median(self.whole[1:] or [sum(spent.values())]) / max(sum(spent.values()), 1e-12)
         spent = {key: scale * seconds for key, seconds in spent.items()}
         order = [p for p in self.used if p in self.names] + [p for p in self.names if p not in self.used]
         ready = [*self.ready, *(p for p in reversed(order) if p not in self.ready)]

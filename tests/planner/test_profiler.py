@@ -22,6 +22,7 @@ def test_layers_are_found_in_the_order_of_use_and_gradients_in_the_order_of_back
         optimizer.zero_grad()
         with torch.no_grad():
             model(torch.ones(1, 3))  # an evaluation is not looked at
+    watcher.whole = []  # by this clock steps that are not looked at closely take one tick
     table = watcher.table()
     first, last = table.weights[0], table.weights[2]
     assert (first.name, last.name) == ("0.weight", "2.weight")
@@ -30,3 +31,16 @@ def test_layers_are_found_in_the_order_of_use_and_gradients_in_the_order_of_back
     assert (first.forward_s, last.forward_s) == (2.0, 1.0)  # its own tick and the activation's
     assert [w.backward_s for w in table.weights] == [1.0] * 4
     assert (table.update_s, table.batch, len(watcher.seen)) == (1.0, 5, 2 + SETTLE)
+
+
+def test_looking_closely_takes_time_that_is_not_the_models() -> None:
+    ticks = count()
+    watcher = Profiler.watching(steps=2, clock=lambda: float(next(ticks)))
+    model = nn.Linear(3, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    watcher.attach(model, optimizer)
+    while not watcher.enough:
+        model(torch.ones(5, 3)).sum().backward()
+        optimizer.step()
+    assert sum(watcher.seen[-1].values()) > 1.0
+    assert watcher.table().step_s == 1.0  # by shares of what was seen closely

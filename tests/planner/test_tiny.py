@@ -11,7 +11,7 @@ from laconic.sim.collective import Curve
 from laconic.sim.network import Line
 
 FLAT = Curve((256.0, 1e6), (0.002, 0.002))
-NETWORK = NetworkTable(4, 1, 4, {k: FLAT for k in ("reduce", "gather", "deal", "post")}, {}, Line(1e-4, 1e-9))
+NETWORK = NetworkTable(4, 1, 4, dict.fromkeys(("reduce", "gather", "deal", "post"), FLAT), {}, Line(1e-4, 1e-9))
 
 
 def _predicted(network: NetworkTable, text: str) -> float:
