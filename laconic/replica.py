@@ -26,7 +26,7 @@ from laconic import lazily, riders
 from laconic.buckets import Bucket, Unit, by_bucket, cut, joined, units
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
-from laconic.compress.identity import add_up, add_up_in_halves, average, carry
+from laconic.compress.identity import add_up, add_up_in_halves, average, carry, is_small
 from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
@@ -46,6 +46,7 @@ from laconic.stepping.on_servers import OnServers
 from laconic.stepping.rounds import Rounds
 from laconic.stepping.turns import Turns
 from laconic.sync import Subject
+from laconic.topology.allreduce import native
 from laconic.trace.spans import Spans
 
 if TYPE_CHECKING:
@@ -250,13 +251,17 @@ class Replica:
         if lazily.concerns(self.plan.sync):
             return lazily.program(self.plan.sync, bucket, x, state, Turn(self._seat(bucket), self.turns))
         if self._aboard is not None and bucket is self._carrier:
-            return carry(bucket.whole, bucket.spec.numel)
+            return carry(bucket.whole, bucket.spec.numel, gather=self._gathers(bucket.whole))
         if bucket.plain:
-            return add_up_in_halves(x) if in_halves else add_up(x)
+            return add_up_in_halves(x) if in_halves else add_up(x, gather=self._gathers(x))
         turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
         if bucket.added and (apart := bucket.compress.apart(state)) is not None:
             _, state = apart
         return bucket.compress.exchange(x, state if unit.chunk < 0 else state[unit.chunk], unit.spec, turn)
+
+    def _gathers(self, x: Tensor) -> bool:
+        """A small sum, where nobody has asked for another way to make it."""
+        return native(self.plan.topology) and not x.is_cuda and is_small(x.nbytes, self.seat.world)
 
     def place(self, unit: Unit) -> Place:
         return Place(self.turns, unit.bucket, unit.spec.names[0], unit.chunk, unit.spec.id)
@@ -328,7 +333,7 @@ class Replica:
         seats = sum(t.numel() for t in statistics) + 2 * len(self._aboard[0])
         room = torch.empty(seats, dtype=torch.float32, device=self.seat.device)
         riders.board(room, statistics, *self._aboard, self.seat.world)
-        self.driver.launch(self.ballot_place, carry(room, 0))
+        self.driver.launch(self.ballot_place, carry(room, 0, gather=self._gathers(room)))
 
     @property
     def ballot_place(self) -> Place:

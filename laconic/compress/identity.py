@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from laconic.compress.base import AbstractCompressor, Traits
 from laconic.core.bucket import BucketSpec
-from laconic.core.exchange import Collect, Exchanged, Mean, Scatter, Sum, Turn
+from laconic.core.exchange import Collect, Exchanged, Gather, Mean, Scatter, Sum, Turn
 
 
 @dataclass(frozen=True)
@@ -37,16 +38,31 @@ async def average(x: Tensor) -> Exchanged:
     return Exchanged(mean, mean, ())
 
 
-async def add_up(share: Tensor) -> Exchanged:
-    """The same for a caller that has divided already, and gives its share away."""
-    mean = await Sum(share)
+def is_small(nbytes: int, world: int) -> bool:
+    """Is gathering, which has half the hops of a ring that adds up, worth its bytes?"""
+    return nbytes <= 1 << 14 and world <= 8
+
+
+async def add_up(share: Tensor, *, gather: bool = False) -> Exchanged:
+    """The same for a caller that has divided already, and gives its share away. `gather`: everyone adds up alone."""
+    mean = await _total(share, gather=gather)
     return Exchanged(mean, mean, ())
 
 
-async def carry(share: Tensor, numel: int) -> Exchanged:
+async def carry(share: Tensor, numel: int, *, gather: bool = False) -> Exchanged:
     """The same; what stands behind the first `numel` elements is added up with them, and comes back as the state."""
-    total = await Sum(share)
+    total = await _total(share, gather=gather)
     return Exchanged(total[:numel], total[:numel], total[numel:])
+
+
+async def _total(share: Tensor, *, gather: bool) -> Tensor:
+    if not gather:
+        return await Sum(share)
+    messages = await Gather(share.view(torch.uint8))
+    share.zero_()
+    for message in messages:  # in rank order, the same on every rank
+        share += message.clone().view(share.dtype)  # a clone is aligned
+    return share
 
 
 async def add_up_in_halves(share: Tensor) -> Exchanged:

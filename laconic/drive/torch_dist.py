@@ -6,7 +6,6 @@ order whatever its timing, which gloo needs (two swapped all-reduces of one size
 debug mode each collective is first announced to all ranks and compared.
 
 Sums and means are the backend's own all-reduce, or the hop program that `program` names for a tensor (drive/hops.py).
-Small ones are gathered and added up by everyone: half the hops, and bytes that nobody notices.
 """
 
 from __future__ import annotations
@@ -47,7 +46,6 @@ from laconic.topology.programs import HALVES_BY
 from laconic.topology.programs.hop import Program
 from laconic.trace.spans import Spans
 
-GATHERED_BYTES, GATHERED_WORLD = 1 << 14, 8  # sums up to this size, among so few, are gathered
 _LOOK_UP = timedelta(seconds=1)
 _KINDS = (Mean, Sum, Max, Gather, Deal, Swap, Together, Post, Scatter, Collect)
 
@@ -220,23 +218,9 @@ class TorchDist:
         program = None if self.program is None else self.program(t.numel(), t.nbytes)
         if program is not None:
             return self._hop(program, t, torch.maximum if isinstance(ask, Max) else torch.add, next(tags)), lambda: t
-        if self.blocks and t.nbytes <= GATHERED_BYTES and self.world <= GATHERED_WORLD:
-            return self._gather_and_add(t, torch.maximum if isinstance(ask, Max) else torch.add)
         op = dist.ReduceOp.MAX if isinstance(ask, Max) else dist.ReduceOp.SUM
         self.link.all_reduce(t.nbytes, self.world)
         return [dist.all_reduce(t, op, group=self.group, async_op=True)], lambda: t
-
-    def _gather_and_add(self, t: Tensor, combine: Callable[..., Tensor]) -> tuple[list[Any], Callable[[], Tensor]]:
-        """A ring that gathers has half the hops of one that adds up; everyone adds in rank order."""
-        out = [torch.empty_like(t) for _ in range(self.world)]
-        self.link.all_gather(t.nbytes, self.world)
-
-        def total() -> Tensor:
-            for other in out[1:]:
-                combine(out[0], other, out=out[0])
-            return t.copy_(out[0])
-
-        return [dist.all_gather(out, t, group=self.group, async_op=True)], total
 
     def _hop(self, program: Program, t: Tensor, combine: Callable[..., Tensor], tag: int) -> list[Any]:
         for this in program:

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from laconic.drive.simulate import Asked, Kind
-from laconic.drive.torch_dist import GATHERED_BYTES, GATHERED_WORLD
 from laconic.net.link import all_reduce_bytes
 from laconic.sim import closed
 from laconic.sim.network import Line, Network
@@ -122,8 +121,6 @@ class Collectives:
     def _reduce(self, nbytes: float) -> Wire:
         assert isinstance(self.topology, AllReduce), "gossip mixes by posts"
         name, shape = self.topology.algorithm, self.topology.shape
-        if name == NATIVE and "gather" in self.measured and nbytes <= GATHERED_BYTES and self.world <= GATHERED_WORLD:
-            return self.wire(Asked(Kind.GATHER, nbytes))  # as drive/torch_dist.py does
         if name == AUTO:
             name = min(candidates(self.world), key=lambda c: self._split(c, nbytes, shape)[0])
         latency, line_s = self._split(name, nbytes, shape)[1:]

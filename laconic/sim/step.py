@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from laconic import riders
 from laconic.buckets import Bucket, Unit, cut, units
+from laconic.compress.identity import is_small
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.errors import PlanError
 from laconic.drive.simulate import Asked, Kind, Told, told
@@ -27,6 +28,7 @@ from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip
+from laconic.topology.allreduce import native
 
 HEADER = 24
 
@@ -159,7 +161,7 @@ def _with_riders(
     """The vote and running statistics (riders.py): at the end of the last message, or in one or two of their own."""
     flags, statistics = 8 * len(model.weights), 4 * model.statistics
     if rides:
-        more = ways.round((Asked(Kind.REDUCE, out[-1].nbytes + flags + statistics),))
+        more = ways.round((_sum(out[-1].nbytes + flags + statistics, machine, ways),))
         wires = (*out[-1].wires[:-1], more._replace(latency_s=more.latency_s + machine.sum_wait_s))
         return [*out[:-1], replace(out[-1], wires=wires)]
     if statistics > riders.FEW_BYTES:
@@ -172,9 +174,15 @@ def _vote(nbytes: int, model: ModelTable, machine: Machine, ways: Collectives) -
 
 
 def _rider(name: str, nbytes: int, last: int, machine: Machine, ways: Collectives) -> Exchange:
-    wire = ways.round((Asked(Kind.REDUCE, nbytes),))
+    wire = ways.round((_sum(nbytes, machine, ways),))
     wire = wire._replace(latency_s=wire.latency_s + machine.sum_wait_s)
     return Exchange(name, (machine.exchange_s, 0.0), (wire,), last, nbytes, "declared")
+
+
+def _sum(nbytes: int, machine: Machine, ways: Collectives) -> Asked:
+    """As the replica asks for it, and DDP does not: small ones are gathered."""
+    gathers = machine.votes and native(ways.topology) and is_small(nbytes, ways.world)
+    return Asked(Kind.GATHER if gathers else Kind.REDUCE, nbytes)
 
 
 def _exchange(
@@ -184,7 +192,7 @@ def _exchange(
     if isinstance(plan.topology, Gossip):
         asks = _gossip(plan.topology, b, world)
     elif b.plain:
-        asks = Told(((Asked(Kind.REDUCE, spec.nbytes),),), "declared")
+        asks = Told(((_sum(spec.nbytes, machine, ways),),), "declared")
     else:
         asks = told(b.compress, spec, plan.topology, world)
     cpu = list(machine.seconds(b.compress, spec, asks, world))

@@ -135,3 +135,8 @@ def _factors(text: str) -> tuple[int, ...]:
             f"allreduce(factors={text}): write the ranks along each of at most {_DEEPEST} dimensions, as in 2x2x3."
         )
     return tuple(map(int, words))
+
+
+def native(topology: AbstractTopology) -> bool:
+    """Are sums left to the backend?"""
+    return isinstance(topology, AllReduce) and topology.algorithm == NATIVE

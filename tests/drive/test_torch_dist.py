@@ -12,12 +12,13 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from laconic.compress.identity import add_up
 from laconic.core.clock import ManualClock
 from laconic.core.errors import MismatchError, PeerError
 from laconic.core.exchange import Deal, Gather, Max, Mean, Sum, Swap, Together, deal_ragged, gather_ragged
 from laconic.drive.base import Place
 from laconic.drive.roster import Roster
-from laconic.drive.torch_dist import GATHERED_BYTES, TorchDist
+from laconic.drive.torch_dist import TorchDist
 from laconic.net.link import Link, all_reduce_bytes
 from tests.processes import Outcome, join, results, run
 
@@ -67,8 +68,8 @@ def test_every_request_is_answered(debug: bool):
         assert swapped == [[(rank - 1) % 3], [(rank + 1) % 3]]
         assert gathered == [[0], [1], [2]]
         assert together == pytest.approx([1.0])
-        # Means of 8, 2 and 4 bytes are gathered; so are 2, 2 (padded) and 1; deals to others; 2 swaps.
-        assert sent == 2 * (8 + 2 + 4) + 2 * (2 + 2 + 1) + (6 - (rank + 1)) + 2
+        # Means of 8, 2 and 4 bytes by the ring's formula; gathers of 2, 2 (padded) and 1; deals to others; 2 swaps.
+        assert sent == (11 + 3 + 5) + 2 * (2 + 2 + 1) + (6 - (rank + 1)) + 2
 
 
 async def _summed(rank: int) -> list[float]:
@@ -83,24 +84,23 @@ def _sums(rank: int, world: int) -> Any:
 
 
 def test_sums_of_integers_are_exact_largest_are_largest_and_both_are_counted():
-    assert results(3, _sums) == [([3 * 2**40 + 3, -3, 2.0, 0.0], 2 * (16 + 8))] * 3
+    assert results(3, _sums) == [([3 * 2**40 + 3, -3, 2.0, 0.0], all_reduce_bytes(16, 3) + all_reduce_bytes(8, 3))] * 3
 
 
 async def _both_ways(rank: int) -> tuple[Tensor, Tensor]:
-    values = torch.arange(GATHERED_BYTES // 4 + 1.0) + rank
-    return await Sum(values.clone()), await Sum(values[:-1].clone())
+    values = torch.arange(777.0) + rank
+    return (await add_up(values.clone())).mean, (await add_up(values.clone(), gather=True)).mean
 
 
 def _added(rank: int, world: int) -> Any:
     d = driver(rank, world)
     d.launch(Place(0, 0), _both_ways(rank))
-    large, small = d.finish()[0]
-    return torch.equal(large[:-1], small), float(small[0]), d.link.sent_bytes
+    reduced, gathered = d.finish()[0]
+    return torch.equal(reduced, gathered), float(gathered[0]), d.link.sent_bytes
 
 
-def test_small_sums_are_gathered_and_large_ones_go_round_the_ring():
-    sent = all_reduce_bytes(GATHERED_BYTES + 4, 3) + 2 * GATHERED_BYTES
-    assert results(3, _added) == [(True, 3.0, sent)] * 3
+def test_sums_may_be_gathered_and_added_up_by_everyone():
+    assert results(3, _added) == [(True, 3.0, all_reduce_bytes(4 * 777, 3) + 2 * 4 * 777)] * 3
 
 
 async def _ragged(rank: int, world: int) -> Any:

@@ -83,7 +83,7 @@ def test_wait_free_backpropagation_follows_its_recursion() -> None:
 def test_chunks_say_the_same_bytes_in_more_messages() -> None:
     setting = Setting(toy(), Network(Line(0.0, 1e-8)), 4, FREE)
     whole, cut = (simulate(Plan.parse(f"fused(100MiB, first=100MiB{c})"), setting) for c in ("", ", chunk=1MiB"))
-    assert cut.sent_bytes == pytest.approx(whole.sent_bytes)
+    assert cut.sent_bytes == pytest.approx(whole.sent_bytes, rel=1e-5)  # a vote of their own is gathered
     assert cut.messages > 4 * whole.messages
 
 
