@@ -40,7 +40,7 @@ async def average(x: Tensor) -> Exchanged:
 
 def is_small(nbytes: int, world: int) -> bool:
     """Is gathering, which has half the hops of a ring that adds up, worth its bytes?"""
-    return nbytes <= 1 << 14 and world <= 8
+    return nbytes <= 1 << 12 and world <= 8
 
 
 async def add_up(share: Tensor, *, gather: bool = False) -> Exchanged:
