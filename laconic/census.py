@@ -1,7 +1,8 @@
-"""The vote of every step: which parameters had a gradient, and whether any was NaN or infinite, on which rank.
+"""The long vote: which parameters had a gradient, and whether any was NaN or infinite, on which rank.
 
-Two bits a parameter, gathered from all ranks after the last bucket was launched. A step is committed only if no rank
-objects; otherwise no state changes anywhere.
+Two bits a parameter, gathered from all ranks. A step is committed only if no rank objects; otherwise no state changes
+anywhere. Most steps need only the sums of these bits (riders.py): this vote is held when one of them objects, and where
+an answer is taken later than the step it belongs to.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def _attach(
 
 
 def _adds_up_only(plan: Plan | baseline.Baseline) -> bool:
-    """Is every exchange one sum, and waited for in this step?"""
+    """Is every exchange one sum that nobody splits in two? Then a lane would have nothing to do."""
     if isinstance(plan, baseline.Baseline):
         return True
     sums = isinstance(plan.topology, AllReduce) and plan.compress == Identity() and not lazily.concerns(plan.sync)

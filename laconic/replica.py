@@ -328,6 +328,9 @@ class Replica:
 
     def launch_vote(self, used: list[list[bool]]) -> None:
         """The last launch of a turn: riders without a carrier."""
+        if riders.answers_late(self.plan):
+            self.driver.launch(self.ballot_place, self.ballot(used))
+            return
         self._next, self._aboard = 0, self._flags(used)
         statistics = self.inventory.statistics() if self._statistics_vote else []
         seats = sum(t.numel() for t in statistics) + 2 * len(self._aboard[0])
@@ -368,7 +371,11 @@ class Replica:
 
     def _outcome(self, outs: list[Exchanged]) -> Verdict:
         """The vote, and statistics, out of what arrived; the rest stays there."""
-        assert self._aboard is not None, "everyone votes"
+        if self._aboard is None:
+            if self.inventory.norms:
+                self.statistics = outs.pop(0).mean
+            told: Verdict = outs.pop().state
+            return told
         mine, self._aboard = self._aboard, None
         if len(outs) == len(self._launched):
             room, outs[-1] = outs[-1].state, outs[-1]._replace(state=())
@@ -378,7 +385,8 @@ class Replica:
         if self.inventory.norms:
             self.statistics = means if means.numel() else outs.pop(0).mean
         if any(verdict.bad):
-            self.driver.launch(self.ballot_place, census(*mine, self.seat.device))
+            again = Place(self.turns, len(self.units) + 3, "vote")  # its letters are not those of the sum
+            self.driver.launch(again, census(*mine, self.seat.device))
             verdict = self.driver.finish()[0].state
         return verdict
 

@@ -20,9 +20,9 @@ from torch import Tensor
 from laconic import lazily
 from laconic.buckets import Bucket, Unit
 from laconic.census import Verdict
-from laconic.core.bucket import flatten
 from laconic.plan import Plan
 from laconic.sync import Blocks
+from laconic.sync.rounds import AbstractRounds
 from laconic.topology import AllReduce
 
 FEW_BYTES = 1 << 14  # of statistics: as long as all other latency
@@ -43,24 +43,34 @@ def carrier(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket]) -> Bucket 
     """The last bucket, if all of it is one sum that is waited for in this step."""
     if not line or line[-1].chunk >= 0 or not isinstance(plan.topology, AllReduce):
         return None
-    if plan.schedule.crosses or lazily.concerns(plan.sync) or (isinstance(plan.sync, Blocks) and plan.sync.delay):
+    if plan.schedule.crosses or lazily.concerns(plan.sync) or answers_late(plan):
         return None
     last = next(b for b in live if b.spec.id == line[-1].bucket)
     return last if last.plain and last.spec.dtype == torch.float32 else None
 
 
+def answers_late(plan: Plan) -> bool:
+    """Is what is sent looked at some steps later, or by one rank alone that saves its state? Then the long vote goes at
+    once: nobody may need a second answer from ranks that do something else."""
+    sync = plan.sync
+    return (isinstance(sync, Blocks) and sync.delay > 0) or (isinstance(sync, AbstractRounds) and sync.lag > 0)
+
+
 def wait(plan: Plan, statistics: Sequence[Tensor]) -> bool:
     """Do statistics go with the vote, or before it?"""
-    few = sum(t.nbytes for t in statistics) <= FEW_BYTES
-    return few and not plan.schedule.crosses and all(t.dtype == torch.float32 for t in statistics)
+    few = sum(t.nbytes for t in statistics) <= FEW_BYTES and all(t.dtype == torch.float32 for t in statistics)
+    return few and not plan.schedule.crosses and not answers_late(plan)
 
 
 def board(room: Tensor, statistics: Sequence[Tensor], used: Sequence[bool], bad: Sequence[bool], world: int) -> None:
     """Take the seats: this rank's part of the sum."""
     flags = torch.tensor([*used, *bad], dtype=room.dtype, device=room.device)
     if statistics:
-        flat = flatten(statistics, room)
-        torch.mul(flat, 1.0 / world, out=room[: flat.numel()])
+        at = 0
+        for t in statistics:  # which may live on other devices
+            room[at : at + t.numel()].copy_(t.reshape(-1))
+            at += t.numel()
+        room[:at].mul_(1.0 / world)
     room[room.numel() - flags.numel() :] = flags
 
 

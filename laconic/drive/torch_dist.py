@@ -10,6 +10,7 @@ Sums and means are the backend's own all-reduce, or the hop program that `progra
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -153,8 +154,10 @@ class TorchDist:
 
     def _mark(self, name: str, flight: _Flight, start: float) -> None:
         if self.spans is not None:
-            place = flight.place
-            self.spans.add(name, start, self.spans.now(), place.step, place.bucket, place.chunk)
+            place, mine = flight.place, threading.current_thread().name
+            # without lanes several answers are under way at once: each has a line of its own
+            line = f"bucket {place.number}" if name == "wire" and not mine.startswith("laconic-") else mine
+            self.spans.add(name, start, self.spans.now(), place.step, place.bucket, place.chunk, line)
 
     def _wait(self, flight: _Flight) -> None:
         start = self._clock.now()

@@ -3,7 +3,7 @@
     ready     a gradient became final (a moment)         compute     forward, backward and the user's own code
     encode    an exchange computes before it asks        optimizer   the optimizer's step, and what it has to wait for
     launch    its question is handed to the backend      apply       means are written, or a bucket's step taken
-    wire      from there until the answer is there       wait        the training thread stands still
+    wire      from there until the answer is taken       wait        the training thread stands still
     decode    it computes from the last answer
 
 An exchange of several rounds has an `encode` before each of them. Recording costs a clock reading and an append; when
@@ -42,10 +42,13 @@ class Spans:
     def now(self) -> float:
         return self.clock.now()
 
-    def add(self, name: str, start: float, stop: float, step: int, bucket: int = -1, chunk: int = -1) -> None:
-        """From any thread."""
+    def add(
+        self, name: str, start: float, stop: float, step: int, bucket: int = -1, chunk: int = -1, thread: str = ""
+    ) -> None:
+        """From any thread. `thread`: another name for it, where spans of this one would overlap."""
         if len(self.kept) < self.most:
-            self.kept.append(Span(name, start, stop, threading.current_thread().name, step, bucket, chunk))
+            thread = thread or threading.current_thread().name
+            self.kept.append(Span(name, start, stop, thread, step, bucket, chunk))
         else:
             self.lost += 1
 

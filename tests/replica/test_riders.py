@@ -79,10 +79,12 @@ def _launches(rank: int, world: int, plan: str, explode: bool) -> dict[str, Any]
     replica = laconic.distribute(model, optimizer, plan, nonfinite="skip")
     assert isinstance(replica, laconic.Replica)
     launched: list[str] = []
+    numbers: list[int] = []
     launch = replica.driver.launch
 
     def note(place: Place, program: Any) -> None:
         launched.append(place.what)
+        numbers.append(place.number)
         launch(place, program)
 
     replica.driver.launch = note  # type: ignore[method-assign]
@@ -93,6 +95,7 @@ def _launches(rank: int, world: int, plan: str, explode: bool) -> dict[str, Any]
             optimizer.step()
     else:
         optimizer.step()
+    assert len(set(numbers)) == len(numbers), "two exchanges of one step have one number"
     norm = model[1]
     return {"launched": launched, "flat": flat(model), "running": norm.running_mean.clone()}
 
@@ -119,4 +122,25 @@ def test_only_few_statistics_wait_for_the_vote():
     assert riders.wait(Plan.parse("bf16"), [many[0][1:]])
     assert not riders.wait(Plan.parse("bf16"), many)
     assert not riders.wait(Plan.parse("crossed"), [])
+    assert not riders.wait(Plan.parse("cocod(2)"), [])
     assert not riders.wait(Plan.parse("bf16"), [torch.zeros(8, dtype=torch.float64)])
+
+
+def _late(rank: int, world: int, plan: str) -> str:
+    """Rank 1 has NaN; rank 0 saves while the others do something else."""
+    laconic.init(timeout_s=20)
+    model = mlp(rank)
+    optimizer = sgd(model)
+    replica = laconic.distribute(model, optimizer, plan, nonfinite="skip")
+    assert isinstance(replica, laconic.Replica)
+    x, y = batches(rank, 1)[0]
+    (cross_entropy(model(x), y) * (torch.nan if rank == 1 else 1.0)).backward()
+    optimizer.step()
+    if rank == 0:
+        replica.state_dict()
+    torch.distributed.barrier()
+    return "saved"
+
+
+def test_what_is_looked_at_later_needs_no_second_answer():
+    assert results(2, _late, "blocks(1, delay=1)") == ["saved", "saved"]
