@@ -62,7 +62,7 @@ def take(model: nn.Module, optimizer: torch.optim.Optimizer) -> Inventory:
     if not trained:
         raise UsageError("The model has no parameter that requires a gradient: there is nothing to distribute.")
     _refuse(model, named, optimizer)
-    norms = [m for m in model.modules() if isinstance(m, _NormBase) and m.running_mean is not None]
+    norms = norms_of(model)
     frozen = {n: p for n, p in named.items() if not p.requires_grad}
     dtypes = {n: p.dtype for n, p in trained.items()}
     return Inventory(trained, frozen, norms, dict(model.named_buffers()), _count(optimizer), dtypes)
@@ -86,3 +86,8 @@ def _refuse(model: nn.Module, named: dict[str, nn.Parameter], optimizer: torch.o
 
 def _count(optimizer: torch.optim.Optimizer) -> int:
     return sum(len(group["params"]) for group in optimizer.param_groups)
+
+
+def norms_of(model: nn.Module) -> list[_NormBase]:
+    """Layers with running means and variances."""
+    return [m for m in model.modules() if isinstance(m, _NormBase) and m.running_mean is not None]

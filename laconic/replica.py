@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from laconic import lazily, riders
+from laconic import lazily
 from laconic.buckets import Bucket, Unit, by_bucket, cut, joined, units
 from laconic.census import Verdict, census
 from laconic.checkpoint import pack_state, unpack_state
-from laconic.compress.identity import add_up, add_up_in_halves, average, carry, is_small
+from laconic.compress.identity import add_up, add_up_in_halves, average, carry
 from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
@@ -39,6 +39,7 @@ from laconic.gossiping import Gossiping, agree, consensus_distance, mix, stop
 from laconic.inventory import Inventory
 from laconic.net.link import Link, all_reduce_bytes
 from laconic.plan import Plan
+from laconic.riders import Flags, Riders
 from laconic.stats import Stats
 from laconic.stepping.base import Stepping
 from laconic.stepping.eager import Eager
@@ -46,7 +47,7 @@ from laconic.stepping.on_servers import OnServers
 from laconic.stepping.rounds import Rounds
 from laconic.stepping.turns import Turns
 from laconic.sync import Subject
-from laconic.topology.allreduce import native
+from laconic.topology.allreduce import gathers
 from laconic.trace.spans import Spans
 
 if TYPE_CHECKING:
@@ -100,9 +101,7 @@ class Replica:
         self._live: list[Bucket] = []  # those that take part in this turn
         self._line: list[Unit] = []  # their units
         self._next = 0  # the one of them to launch next
-        self._carrier: Bucket | None = None  # the last of them, if the vote and statistics ride with it
-        self._aboard: tuple[list[bool], list[bool]] | None = None  # my vote, once it is under way there
-        self._statistics_vote = riders.wait(plan, inventory.statistics())  # ... else they leave before it
+        self.riders = Riders(plan, inventory, seat)
         self._begin_turn()
         self.statistics = torch.empty(0)  # the last means of running statistics
         self._launched: list[Unit] = []
@@ -157,7 +156,7 @@ class Replica:
         self._live = live
         numbers = {bucket.spec.id for bucket in live}
         self._line = [unit for unit in self.units if unit.bucket in numbers]
-        self._carrier = riders.make_room(self.plan, self._line, live, self.inventory.statistics())
+        self.riders.settle(self._line, live)
 
     # ------------------------------------------------------------- during backward
 
@@ -208,15 +207,13 @@ class Replica:
 
     def _launch(self, unit: Unit) -> None:
         """Start the exchange of a bucket or a chunk; strictly in the order of `units`, the same on every rank."""
-        if self._next == 0 and self._carrier is None:
+        if self._next == 0 and self.riders.carrier is None:
             self.launch_early()
         bucket = self.buckets[unit.bucket]
         if unit.bucket not in self._flats:
             self._hold(bucket, *bucket.gradients(self._memory(bucket)))
-        if bucket is self._carrier:
-            self._aboard = self._flags([b.used() for b in self._live])
-            room = bucket.whole[bucket.spec.numel :]
-            riders.board(room, self.inventory.statistics(), *self._aboard, self.seat.world)
+        if bucket is self.riders.carrier:
+            self.riders.ride(bucket, self._flags([b.used() for b in self._live]))
         self._start(unit)
 
     def _memory(self, bucket: Bucket) -> Tensor | None:
@@ -250,7 +247,7 @@ class Replica:
         x = flat if unit.chunk < 0 else flat[unit.start : unit.stop]
         if lazily.concerns(self.plan.sync):
             return lazily.program(self.plan.sync, bucket, x, state, Turn(self._seat(bucket), self.turns))
-        if self._aboard is not None and bucket is self._carrier:
+        if self.riders.aboard and bucket is self.riders.carrier:
             return carry(bucket.whole, bucket.spec.numel, gather=self._gathers(bucket.whole))
         if bucket.plain:
             return add_up_in_halves(x) if in_halves else add_up(x, gather=self._gathers(x))
@@ -261,14 +258,14 @@ class Replica:
 
     def _gathers(self, x: Tensor) -> bool:
         """A small sum, where nobody has asked for another way to make it."""
-        return native(self.plan.topology) and not x.is_cuda and is_small(x.nbytes, self.seat.world)
+        return not x.is_cuda and gathers(self.plan.topology, x.nbytes, self.seat.world)
 
     def place(self, unit: Unit) -> Place:
         return Place(self.turns, unit.bucket, unit.spec.names[0], unit.chunk, unit.spec.id)
 
     def launch_early(self) -> None:
         """What need not wait for gradients."""
-        if not self._statistics_vote:
+        if not self.riders.with_statistics:
             self.launch_statistics()
 
     def launch_statistics(self) -> None:
@@ -290,7 +287,7 @@ class Replica:
             self._passing, self._exchanged = False, True
             self._note("compute", self.turns - 1)
             return
-        if self._aboard is None:
+        if not self.riders.aboard:
             self.launch_vote([b.used() for b in self._live])
         self._next = 0
         if self._turning.delay:
@@ -328,15 +325,11 @@ class Replica:
 
     def launch_vote(self, used: list[list[bool]]) -> None:
         """The last launch of a turn: riders without a carrier."""
-        if riders.answers_late(self.plan):
+        if self.riders.late:
             self.driver.launch(self.ballot_place, self.ballot(used))
-            return
-        self._next, self._aboard = 0, self._flags(used)
-        statistics = self.inventory.statistics() if self._statistics_vote else []
-        seats = sum(t.numel() for t in statistics) + 2 * len(self._aboard[0])
-        room = torch.empty(seats, dtype=torch.float32, device=self.seat.device)
-        riders.board(room, statistics, *self._aboard, self.seat.world)
-        self.driver.launch(self.ballot_place, carry(room, 0, gather=self._gathers(room)))
+        else:
+            self._next, room = 0, self.riders.walk(self._flags(used))
+            self.driver.launch(self.ballot_place, carry(room, 0, gather=self._gathers(room)))
 
     @property
     def ballot_place(self) -> Place:
@@ -346,8 +339,7 @@ class Replica:
         self._next = 0
         return census(*self._flags(used), self.seat.device)
 
-    def _flags(self, used: list[list[bool]]) -> tuple[list[bool], list[bool]]:
-        """By parameter: has it a gradient here, and is that not finite?"""
+    def _flags(self, used: list[list[bool]]) -> Flags:
         bad = [flags for _, flags in sorted(self._bad.items())]
         self._bad = {}
         return list(chain(*used)), list(chain(*bad))
@@ -371,17 +363,12 @@ class Replica:
 
     def _outcome(self, outs: list[Exchanged]) -> Verdict:
         """The vote, and statistics, out of what arrived; the rest stays there."""
-        if self._aboard is None:
+        if not self.riders.aboard:  # the long vote at once
             if self.inventory.norms:
                 self.statistics = outs.pop(0).mean
             told: Verdict = outs.pop().state
             return told
-        mine, self._aboard = self._aboard, None
-        if len(outs) == len(self._launched):
-            room, outs[-1] = outs[-1].state, outs[-1]._replace(state=())
-        else:
-            room = outs.pop().state
-        means, verdict = riders.alight(room, len(mine[0]))
+        means, verdict, mine = self.riders.arrive(outs, alone=len(outs) > len(self._launched))
         if self.inventory.norms:
             self.statistics = means if means.numel() else outs.pop(0).mean
         if any(verdict.bad):

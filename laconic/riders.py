@@ -20,12 +20,59 @@ from torch import Tensor
 from laconic import lazily
 from laconic.buckets import Bucket, Unit
 from laconic.census import Verdict
+from laconic.core.exchange import Exchanged, Seat
+from laconic.inventory import Inventory
 from laconic.plan import Plan
 from laconic.sync import Blocks
 from laconic.sync.rounds import AbstractRounds
 from laconic.topology import AllReduce
 
-FEW_BYTES = 1 << 14  # of statistics: as long as all other latency
+FEW_BYTES = 1 << 14  # of statistics: no longer on the way than a small message waits anyway
+
+Flags = tuple[list[bool], list[bool]]  # by parameter: has it a gradient here, and is that not finite?
+
+
+class Riders:
+    """Those of one rank."""
+
+    def __init__(self, plan: Plan, inventory: Inventory, seat: Seat) -> None:
+        self._plan, self._inventory, self._seat = plan, inventory, seat
+        self.carrier: Bucket | None = None  # the bucket they ride with in this turn
+        self.late = answers_late(plan)
+        self.with_statistics = wait(plan, inventory.statistics())  # where there is no carrier
+        self._mine: Flags | None = None  # this rank's vote, while it is under way
+
+    @property
+    def aboard(self) -> bool:
+        return self._mine is not None
+
+    def settle(self, line: Sequence[Unit], live: Sequence[Bucket]) -> None:
+        """Another turn, of these buckets in this order."""
+        self.carrier = make_room(self._plan, line, live, self._inventory.statistics())
+
+    def ride(self, carrier: Bucket, mine: Flags) -> None:
+        self._mine = mine
+        board(carrier.whole[carrier.spec.numel :], self._inventory.statistics(), *mine, self._seat.world)
+
+    def walk(self, mine: Flags) -> Tensor:
+        """A message of their own, to be added up over all ranks."""
+        self._mine = mine
+        statistics = self._inventory.statistics() if self.with_statistics else []
+        seats = sum(t.numel() for t in statistics) + 2 * len(mine[0])
+        room = torch.empty(seats, dtype=torch.float32, device=self._seat.device)
+        board(room, statistics, *mine, self._seat.world)
+        return room
+
+    def arrive(self, outs: list[Exchanged], *, alone: bool) -> tuple[Tensor, Verdict, Flags]:
+        """Mean statistics (none, if they left before), what the sums of flags say, and the flags of this rank. What is
+        theirs is taken out of `outs`: its last, or the state of the last."""
+        assert self._mine is not None, "nobody has left"
+        mine, self._mine = self._mine, None
+        if alone:
+            room = outs.pop().state
+        else:
+            room, outs[-1] = outs[-1].state, outs[-1]._replace(state=())
+        return *alight(room, len(mine[0])), mine
 
 
 def make_room(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket], statistics: Sequence[Tensor]) -> Bucket | None:
@@ -65,12 +112,11 @@ def wait(plan: Plan, statistics: Sequence[Tensor]) -> bool:
 def board(room: Tensor, statistics: Sequence[Tensor], used: Sequence[bool], bad: Sequence[bool], world: int) -> None:
     """Take the seats: this rank's part of the sum."""
     flags = torch.tensor([*used, *bad], dtype=room.dtype, device=room.device)
-    if statistics:
-        at = 0
-        for t in statistics:  # which may live on other devices
-            room[at : at + t.numel()].copy_(t.reshape(-1))
-            at += t.numel()
-        room[:at].mul_(1.0 / world)
+    at = 0
+    for t in statistics:  # which may live on other devices
+        room[at : at + t.numel()].copy_(t.reshape(-1))
+        at += t.numel()
+    room[:at].mul_(1.0 / world)
     room[room.numel() - flags.numel() :] = flags
 
 

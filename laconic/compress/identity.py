@@ -38,11 +38,6 @@ async def average(x: Tensor) -> Exchanged:
     return Exchanged(mean, mean, ())
 
 
-def is_small(nbytes: int, world: int) -> bool:
-    """Is gathering, which has half the hops of a ring that adds up, worth its bytes?"""
-    return nbytes <= 1 << 12 and world <= 8
-
-
 async def add_up(share: Tensor, *, gather: bool = False) -> Exchanged:
     """The same for a caller that has divided already, and gives its share away. `gather`: everyone adds up alone."""
     mean = await _total(share, gather=gather)

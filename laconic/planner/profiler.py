@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
 
 from laconic.core.files import check_writable
+from laconic.inventory import norms_of
 from laconic.sim.model import ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
@@ -57,8 +57,7 @@ class Profiler:
         self._attached = True
         self.names = {id(p): n for n, p in model.named_parameters() if p.requires_grad}
         self.parameters = {id(p): p for p in model.parameters() if p.requires_grad}
-        norms = [m for m in model.modules() if isinstance(m, _NormBase) and m.running_mean is not None]
-        self.statistics = sum(2 * m.num_features for m in norms)
+        self.statistics = sum(2 * norm.num_features for norm in norms_of(model))
         on_gpu = any(p.is_cuda for p in self.parameters.values())
         self.now = self._clock or (_gpu_time if on_gpu else time.process_time)
         self.seen: list[dict[tuple[str, int], float]] = []
@@ -123,6 +122,7 @@ class Profiler:
     def table(self) -> ModelTable:
         kept = self.seen[SETTLE:] or self.seen
         spent = {key: median(s.get(key, 0.0) for s in kept) for key in {k for s in kept for k in s}}
+        # the first whole step began while hooks still looked closely
         scale = median(self.whole[1:] or [sum(spent.values())]) / max(sum(spent.values()), 1e-12)
         spent = {key: scale * seconds for key, seconds in spent.items()}
         order = [p for p in self.used if p in self.names] + [p for p in self.names if p not in self.used]

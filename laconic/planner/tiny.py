@@ -26,7 +26,7 @@ from laconic.sim.step import Setting, Stepper
 
 ALONE, SUM, LANE = "alone", "none", "qsgd(bits=4)"
 LAYERS, WIDTH = 6, 64
-ROUNDS = 8
+ROUNDS = 8  # of looking for a wait; each leaves a fraction of what is missing
 STEPS, BLOCKS = 8, 7  # the median block counts; one before them does not
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 
 from laconic import riders
 from laconic.buckets import Bucket, Unit, cut, units
-from laconic.compress.identity import is_small
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.errors import PlanError
 from laconic.drive.simulate import Asked, Kind, Told, told
@@ -28,7 +27,7 @@ from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip
-from laconic.topology.allreduce import native
+from laconic.topology.allreduce import gathers
 
 HEADER = 24
 
@@ -181,8 +180,8 @@ def _rider(name: str, nbytes: int, last: int, machine: Machine, ways: Collective
 
 def _sum(nbytes: int, machine: Machine, ways: Collectives) -> Asked:
     """As the replica asks for it, and DDP does not: small ones are gathered."""
-    gathers = machine.votes and native(ways.topology) and is_small(nbytes, ways.world)
-    return Asked(Kind.GATHER if gathers else Kind.REDUCE, nbytes)
+    gathered = machine.votes and gathers(ways.topology, nbytes, ways.world)
+    return Asked(Kind.GATHER if gathered else Kind.REDUCE, nbytes)
 
 
 def _exchange(

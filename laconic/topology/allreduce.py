@@ -41,6 +41,7 @@ from laconic.topology.base import AbstractTopology
 from laconic.topology.programs import CONCERNS, NAMES, Program, Shape
 
 NATIVE, AUTO = "native", "auto"
+_GATHERED_BYTES, _GATHERED_WORLD = 4096, 8
 _DEEPEST = 8  # dimensions
 _PAPERS = {
     "recursive_doubling": "thakur2005optimization",
@@ -137,6 +138,8 @@ def _factors(text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-def native(topology: AbstractTopology) -> bool:
-    """Are sums left to the backend?"""
-    return isinstance(topology, AllReduce) and topology.algorithm == NATIVE
+def gathers(topology: AbstractTopology, nbytes: int, world: int) -> bool:
+    """Is a plain sum gathered, and added up by everyone? That has half the hops of a ring that adds up, but more bytes:
+    only what is small, among few, and where nobody has asked for an algorithm."""
+    native = isinstance(topology, AllReduce) and topology.algorithm == NATIVE
+    return native and nbytes <= _GATHERED_BYTES and world <= _GATHERED_WORLD
