@@ -31,7 +31,7 @@ from laconic.drive.base import Place
 from laconic.gossiping import check_finite
 from laconic.stepping.on_servers import check_flushed
 from laconic.stepping.statistics import average_statistics
-from laconic.sync.clocks import may_go_on
+from laconic.sync.clocks import may_go_on, may_read
 from laconic.sync.shared import AbstractShared
 
 if TYPE_CHECKING:
@@ -138,9 +138,8 @@ class Eager:
         """Answered at once if nobody has to be waited for, else by the first round that settles it."""
         self._dirty = True
         self._request = request = _Request(self._clock)
-        others = [c for r, c in enumerate(self._clocks) if r != self._rank]
-        if may_go_on(self._clock, [*others, self._clock], self.sync.bound):
-            self._answer(min([*others, self._clock]))
+        if may_read(self._rank, self._clock, self._clocks, self.sync.bound):
+            self._answer(min([self._clock, *(c for r, c in enumerate(self._clocks) if r != self._rank)]))
         return request
 
     def _answer(self, slowest: int) -> None:

@@ -20,6 +20,14 @@ def may_go_on(clock: int, clocks: Sequence[int], bound: int | None) -> bool:
     return min(clocks, default=clock) >= must_have(clock, bound)
 
 
+def may_read(rank: int, clock: int, inside: Sequence[int], bound: int | None) -> bool:
+    """May `rank`, at `clock`, read the shared model, that has these clocks `inside`, and add what it has not said yet?
+    With a bound of 0 its own step must be inside too. Else it would go on before the others, and its next step could be
+    inside, together with this one, when they read: a model that is newer than BSP's."""
+    own = inside[rank] if bound == 0 else clock
+    return may_go_on(clock, [own, *(c for r, c in enumerate(inside) if r != rank)], bound)
+
+
 def weight(staleness: int, world: int, *, damped: bool) -> float:
     """1/n, as in a mean; a damped update that is staler than n workers make it in turn counts 1/(staleness + 1)."""
     return 1.0 / max(world, staleness + 1) if damped else 1.0 / world

@@ -17,7 +17,7 @@ from laconic.drive.table import CHANGED
 from laconic.net.frames import Tag
 from laconic.net.peer import Letter
 from laconic.server.table import DROPPED, Table
-from laconic.sync.clocks import accepts, closes, gap, may_go_on, must_have, weight, whose_turn
+from laconic.sync.clocks import accepts, closes, gap, may_go_on, may_read, must_have, weight, whose_turn
 
 SCHEDULES = 10_000
 TOGETHER = 200  # schedules to an example
@@ -47,6 +47,14 @@ def test_no_bound_lets_everyone_go():
     assert must_have(100, None) == 0
     assert may_go_on(100, [0, 100], None)
     assert not may_go_on(1, [0, 1], 0)
+
+
+def test_with_a_bound_of_zero_nobody_goes_on_before_its_own_step_is_in_the_model():
+    assert not may_read(0, 2, [1, 2, 2], 0)  # the others wait for it: its step 3 must not be in when they read
+    assert may_read(0, 2, [2, 2, 2], 0)
+    assert may_read(0, 2, [0, 1, 1], 1)
+    assert not may_read(0, 3, [3, 1, 1], 1)
+    assert may_read(0, 9, [0, 0, 0], None)
 
 
 @given(st.integers(0, 100), st.integers(1, 16))
