@@ -7,8 +7,8 @@ and Horovod join where they can be imported, from the environment or from a chec
 missing, or fails, is named with its reason. No code of theirs is part of this project.
 
 Each row trains its own copy of the model; rows take turns step by step, so that whatever else the machine does meets
-them alike. Printed: the median step with its spread, the ratio to DDP (above 1: faster), bytes per step as the
-interface counted them on rank 0 (in a lab), CPU seconds of one rank.
+them alike; a step ends when the last rank has taken it. Printed: the median step with its spread, the ratio to DDP
+(above 1: faster), bytes per step as the interface counted them on rank 0 (in a lab), CPU seconds of one rank.
 """
 
 from __future__ import annotations
@@ -210,9 +210,9 @@ class Row:
         F.cross_entropy(self.model(x).flatten(0, -2), y.flatten()).backward()
         self.step()
         self.optimizer.zero_grad()
-        self.seconds.append(time.perf_counter() - started)
         self.cpu_s.append(time.process_time() - cpu)
-        dist.barrier()
+        dist.barrier()  # a step ends when all ranks have taken it: rows that do not talk would look too fast on one
+        self.seconds.append(time.perf_counter() - started)
         self.sent.append(_sent(interface) - before)
 
     def record(self, interface: str | None) -> dict[str, Any]:

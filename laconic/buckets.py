@@ -81,11 +81,7 @@ class Bucket:
         """
         self.waiting.discard(i)
         if not self._views:
-            self.whole = memory.empty(self.spec.numel + self.room, self.spec.dtype, self.device)
-            self._flat = self.whole[: self.spec.numel]
-            self._views = self.spec.views(self._flat)
-            self._more = [] if more is None else self.spec.views(more)
-            self.added = more is not None
+            self._open(more)
         grad = self.params[i].grad
         if grad is None:
             if self._more:
@@ -115,6 +111,30 @@ class Bucket:
         if self._finite and (not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all())):
             return self._flat, [False] * len(self.params)
         return self._flat, [not bool(torch.isfinite(view).all()) for view in self._views]
+
+    def _open(self, more: Tensor | None) -> None:
+        """Room for what is about to be taken."""
+        self.whole = memory.empty(self.spec.numel + self.room, self.spec.dtype, self.device)
+        self._flat = self.whole[: self.spec.numel]
+        self._views = self.spec.views(self._flat)
+        self._more = [] if more is None else self.spec.views(more)
+        self.added = more is not None
+
+    def way(self, start: Tensor, more: Tensor | None = None) -> tuple[Tensor, list[bool]]:
+        """The way back from the parameters to `start`, times `weight` (and `more`), as `gradients` has them."""
+        self._open(more)
+        here, starts = [p.detach() for p in self.params], self.spec.views(start)
+        if self._more and self._by_kernel:
+            for one in zip(starts, here, self._more, self._views, strict=True):
+                self._finite &= kernel.way_finite(*one)
+            return self._flat, [False] * len(here) if self._finite else self.bad(self._flat)
+        for a, x, out in zip(starts, here, self._views, strict=True):
+            torch.sub(a, x, out=out)
+        if more is not None:
+            self._flat.add_(more)
+        if self.weight != 1.0:
+            self._flat.mul_(self.weight)
+        return self._flat, self.bad(self._flat)
 
     def used(self) -> list[bool]:
         return [p.grad is not None for p in self.params]
@@ -163,6 +183,7 @@ class Bucket:
     def write_values(self, flat: Tensor) -> None:
         with torch.no_grad():
             torch._foreach_copy_(list(self.params), self.spec.views(flat))
+        self.whole = self._flat = torch.empty(0)
 
 
 def _sum(t: Tensor) -> Tensor:

@@ -179,7 +179,7 @@ class Replica:
                 f"distribute again on all ranks."
             )
         self._tell_ready(b, bucket.spec.names[i])
-        bucket.take(i, self._memory(bucket))
+        bucket.take(i, self.error_memory(bucket))
         if self.plan.schedule.overlaps and not self._turning.delay:
             while self._next < len(self._line) and not self.buckets[self._line[self._next].bucket].waiting:
                 self._launch(self._line[self._next])
@@ -211,13 +211,13 @@ class Replica:
             self.launch_early()
         bucket = self.buckets[unit.bucket]
         if unit.bucket not in self._flats:
-            self._hold(bucket, *bucket.gradients(self._memory(bucket)))
+            self._hold(bucket, *bucket.gradients(self.error_memory(bucket)))
         if bucket is self.riders.carrier:
             self.riders.ride(bucket, self._flags([b.used() for b in self._live]))
         self._start(unit)
 
-    def _memory(self, bucket: Bucket) -> Tensor | None:
-        """What its gradients are added to on the way into the bucket: an error memory, where that saves a pass."""
+    def error_memory(self, bucket: Bucket) -> Tensor | None:
+        """What is added to its gradients, or its way, while they are collected, where that saves a pass."""
         if self._turning.delay or self.chunk_bytes is not None or lazily.concerns(self.plan.sync):
             return None  # the memory is not up to date yet, or not in one piece, or has another owner
         apart = bucket.compress.apart(self.state[bucket.spec.id])

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -196,6 +196,17 @@ class Draw:
         return Draw(self.own.child(salt), self.shared.child(salt))
 
 
+class Entries(NamedTuple):
+    """A sparse vector as it was sent: zero but for these elements."""
+
+    at: Tensor  # int32, rising, checked
+    values: Tensor  # float32
+    factor: float  # of all of them
+
+    def add_to(self, total: Tensor, weight: float) -> None:
+        kernel.scatter_add(total, self.at, self.values, weight * self.factor)
+
+
 class AbstractCodec(ABC):
     """A message for a float32 vector: encode, decode, and the layout both agree on."""
 
@@ -218,6 +229,10 @@ class AbstractCodec(ABC):
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         """total += weight * decoded; sparse codecs touch only what was sent."""
         total.add_(self.decode(parts, total.numel(), aux, draw), alpha=weight)
+
+    def entries(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Entries | None:
+        """What a sparse message says, where that is all and its indices rise; None: ask `add`."""
+        return None
 
     def put(self, out: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
         """out <- weight * decoded, whatever was in it."""

@@ -24,6 +24,7 @@ from laconic.compress.base import (
     AbstractCompressor,
     AbstractSelector,
     Draw,
+    Entries,
     Grain,
     Size,
     Traits,
@@ -162,12 +163,18 @@ class Chain(AbstractOneShot):
         self.add(out, parts, aux, draw, 1.0)
         return out
 
+    def entries(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Entries | None:
+        if not self._selector.travels:
+            return None
+        at = indices.read(parts[-1], aux if self.varies else self._selector.count(numel), numel)
+        return Entries(at, self._codec.decode(parts[:-1], at.numel(), 0, draw), self.damping(numel))
+
     def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
-        if self._selector.travels:
-            k = aux if self.varies else self._selector.count(total.numel())
-            at, parts = indices.read(parts[-1], k, total.numel()), parts[:-1]
-        else:
-            at = self._selector.select(total, draw)
+        sent = self.entries(parts, total.numel(), aux, draw)
+        if sent is not None:
+            sent.add_to(total, weight)
+            return
+        at = self._selector.select(total, draw)
         if self.varies and at.numel() != aux:
             raise PayloadError(f"A message of {aux} values came where {at.numel()} were drawn.")
         values = self._codec.decode(parts, at.numel(), 0, draw)

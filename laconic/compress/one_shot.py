@@ -20,7 +20,8 @@ from typing import Any, ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, as_float32, back_to
+from laconic import kernels as kernel
+from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, Entries, as_float32, back_to
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn, deal_ragged, gather_ragged
@@ -189,9 +190,21 @@ class Desk:
     def average(self, messages: list[Tensor], out: Tensor, salt: int, weight: float) -> None:
         """out <- weight times the mean of what these messages say."""
         label, draw, share = self._label(out.numel(), salt), self.draw.child(salt), weight / len(messages)
-        for i, message in enumerate(messages):  # in rank order on every rank: the same sum, bit for bit
-            aux, parts = self._parts(message, label)
-            (self.codec.add if i else self.codec.put)(out, parts, aux, draw, share)
+        told = (self._parts(message, label) for message in messages)  # in rank order: on every rank the same sum
+        aux, parts = next(told)
+        first = self.codec.entries(parts, out.numel(), aux, draw)
+        if first is not None:
+            sparse = [first, *(self.codec.entries(parts, out.numel(), aux, draw) for aux, parts in told)]
+            _merge(out, [s for s in sparse if s is not None], share)
+            return
+        self.codec.put(out, parts, aux, draw, share)
+        for aux, parts in told:
+            self.codec.add(out, parts, aux, draw, share)
+
+
+def _merge(out: Tensor, sparse: Sequence[Entries], share: float) -> None:
+    (factor,) = {s.factor for s in sparse}  # of a codec and a size, so all have the same
+    kernel.merge(out, [s.at for s in sparse], [s.values for s in sparse], share * factor)
 
 
 def _is_moderate(part: Tensor) -> bool:

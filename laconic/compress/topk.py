@@ -17,7 +17,7 @@ from torch import Tensor
 
 from laconic import kernels as kernel
 from laconic.compress import indices
-from laconic.compress.base import AbstractSelector, Draw, Grain, Traits, kept
+from laconic.compress.base import AbstractSelector, Draw, Entries, Grain, Traits, kept
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.sparse import check_ratio
 from laconic.core.bucket import BucketSpec
@@ -86,6 +86,9 @@ class TopK(AbstractOneShot, AbstractSelector):
         self.add(out, parts, aux, draw, 1.0)
         return out
 
-    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+    def entries(self, parts: tuple[Tensor, ...], numel: int, aux: int, draw: Draw) -> Entries:
         values, stream = parts
-        kernel.scatter_add(total, indices.read(stream, values.numel(), total.numel()), values, weight)
+        return Entries(indices.read(stream, values.numel(), numel), values, 1.0)
+
+    def add(self, total: Tensor, parts: tuple[Tensor, ...], aux: int, draw: Draw, weight: float) -> None:
+        self.entries(parts, total.numel(), aux, draw).add_to(total, weight)

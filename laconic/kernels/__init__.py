@@ -23,6 +23,7 @@ dequantize_add = dispatched(reference.dequantize_add)
 half_add = dispatched(reference.half_add)
 join_lanes = dispatched(reference.join_lanes)
 largest = dispatched(reference.largest)
+merge = dispatched(reference.merge)
 natural_add = dispatched(reference.natural_add)
 natural_pack = dispatched(reference.natural_pack)
 natural_unpack = dispatched(reference.natural_unpack)
@@ -54,6 +55,7 @@ ternary_add = dispatched(reference.ternary_add)
 ternary_unpack = dispatched(reference.ternary_unpack)
 to_half = dispatched(reference.to_half)
 unpack = dispatched(reference.unpack)
+way_finite = dispatched(reference.way_finite)
 within = dispatched(reference.within)
 zeros = dispatched(reference.zeros)
 
@@ -72,6 +74,7 @@ __all__ = [
     "join_lanes",
     "lanes_of",
     "largest",
+    "merge",
     "natural_add",
     "natural_pack",
     "natural_unpack",
@@ -108,6 +111,7 @@ __all__ = [
     "trit_bytes",
     "unpack",
     "unpack_trits",
+    "way_finite",
     "within",
     "zeros",
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from laconic.kernels.plain.half import half_add, to_half
 from laconic.kernels.plain.lowrank import across, along, along_keep, orthonormal, rebuilt, rebuilt_keep
+from laconic.kernels.plain.merge import merge
 from laconic.kernels.plain.natural import (
     natural_add,
     natural_pack,
@@ -29,7 +30,7 @@ from laconic.kernels.plain.select import above, largest, scatter_add, select, se
 from laconic.kernels.plain.sign import mean_magnitudes, sign_add, sign_keep, sign_pack, sign_unpack
 from laconic.kernels.plain.subset import subset
 from laconic.kernels.plain.sums import abs_sums, ordered_sums, square_sums
-from laconic.kernels.plain.sweep import add_finite, copy_finite, zeros
+from laconic.kernels.plain.sweep import add_finite, copy_finite, way_finite, zeros
 from laconic.kernels.plain.trits import (
     nearest_trits,
     pack_trits,
@@ -61,6 +62,7 @@ __all__ = [
     "levels",
     "levels_with",
     "mean_magnitudes",
+    "merge",
     "natural_add",
     "natural_pack",
     "natural_unpack",
@@ -99,6 +101,7 @@ __all__ = [
     "trit_bytes",
     "unpack",
     "unpack_trits",
+    "way_finite",
     "within",
     "zeros",
 ]

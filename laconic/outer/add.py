@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
+from laconic.core import memory as core_memory
 from laconic.outer.base import AbstractOuter, Memory, Round
 
 
@@ -20,7 +22,8 @@ class Add(AbstractOuter):
     name: ClassVar[str] = "add"
 
     def step(self, anchor: Tensor, way: Tensor, memory: Memory, now: Round) -> tuple[Tensor, Memory]:
-        return anchor - way, memory
+        agreed = core_memory.empty(anchor.numel(), anchor.dtype, anchor.device)
+        return torch.sub(anchor, way, out=agreed), memory
 
     def traits(self) -> dict[str, object]:
         return {"memory": "none"}

@@ -32,7 +32,7 @@ class _Flight:
     """A round under way."""
 
     buckets: list[Bucket]
-    said: list[Tensor]  # models as they were
+    said: list[Tensor]  # models as they were; empty where nobody will ask
     started: int  # step
     arrived: tuple[Verdict | None, list[Tensor]] | None = None
 
@@ -107,10 +107,8 @@ class Rounds:
         said = []
         replica.launch_early()
         for bucket in live:
-            now = bucket.values()
-            way = (replica.anchor[bucket.spec.id] - now).mul_(bucket.weight)
-            said.append(now)
-            replica.launch(bucket, way, bucket.bad(way))
+            said.append(torch.empty(0) if self.sync.agrees else bucket.values())
+            replica.launch(bucket, *bucket.way(replica.anchor[bucket.spec.id], replica.error_memory(bucket)))
         if isinstance(self.sync, AbstractAdaptive):
             place = Place(replica.turns, len(replica.units) + 2, "loss")
             replica.driver.launch(place, average(torch.tensor([self._mean_loss()], dtype=torch.float64)))

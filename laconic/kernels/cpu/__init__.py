@@ -8,6 +8,7 @@ from typing import Any
 from laconic.kernels.cpu import (
     half,
     lowrank,
+    merge,
     natural,
     pack,
     quantize,
@@ -32,6 +33,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
         lowrank.orthonormal,
         lowrank.rebuilt,
         lowrank.rebuilt_keep,
+        merge.merge,
         natural.natural_add,
         natural.natural_pack,
         natural.natural_unpack,
@@ -60,6 +62,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
         sums.square_sums,
         sweep.add_finite,
         sweep.copy_finite,
+        sweep.way_finite,
         sweep.zeros,
         trits.nearest_trits,
         trits.restore_zero_runs,

@@ -265,7 +265,7 @@ def _writer(value: Any, kind: Any, align: int) -> Any:
 get_f32, put_f32 = _reader(f32, F32, 4), _writer(f32, F32, 4)
 get_f64, put_f64 = _reader(types.float64, F64, 8), _writer(types.float64, F64, 8)
 get_i32, put_i32 = _reader(types.int32, I32, 4), _writer(types.int32, I32, 4)
-put_i64 = _writer(i64, I64, 8)
+get_i64, put_i64 = _reader(i64, I64, 8), _writer(i64, I64, 8)
 get_u8, put_u8 = _reader(u8, I8, 1), _writer(u8, I8, 1)
 get_u16, put_u16 = _reader(u16, I16, 1), _writer(u16, I16, 1)  # words may stand at any byte of a message
 get_u32, put_u32 = _reader(u32, I32, 1), _writer(u32, I32, 1)
@@ -438,6 +438,15 @@ def stream_sum32(b: Any, x: Any, y: Any, out: Any, i: Any, edge: Any) -> Any:
 def stream_copy32(b: Any, x: Any, out: Any, i: Any, edge: Any) -> Any:
     """The same of x alone."""
     p = b.load(_run(b, x, i, F32, 32), align=4)
+    _stream(b, p, out, i)
+    return _beyond(b, b.bitcast(p, _vector(I32, 32)), edge)
+
+
+@lanes(u32(i64, i64, i64, i64, i64, u32))
+def stream_way32(b: Any, x: Any, y: Any, more: Any, out: Any, i: Any, edge: Any) -> Any:
+    """The same of more + (x - y)."""
+    a, c, m = (b.load(_run(b, at, i, F32, 32), align=4) for at in (x, y, more))
+    p = b.fadd(m, b.fsub(a, c))
     _stream(b, p, out, i)
     return _beyond(b, b.bitcast(p, _vector(I32, 32)), edge)
 

@@ -124,11 +124,18 @@ def cut(index: Any, values: Any, n: Any, k: Any) -> None:
 # ------------------------------------------------------------- candidates
 
 
+@part
+def drawn(i: Any, n: Any) -> Any:
+    """The i-th element of the sample."""
+    return np.int64((U64(mix(0x9E3779B9, i & 0xFFFF)) * U64(n)) >> U64(32))
+
+
 @kernel("int64(int64, int64, int64, int64, int64, int64)")
 def sampled_edge(x: Any, residual: Any, n: Any, sample: Any, rank: Any, room: Any) -> Any:
     """Just below the rank-th largest magnitude of a sample of x (+ residual, if there is one); `room` is scratch."""
     for i in range(sample):
-        at = np.int64((U64(mix(0x9E3779B9, i & 0xFFFF)) * U64(n)) >> U64(32))
+        prefetch(x, drawn(i + AHEAD, n))
+        at = drawn(i, n)
         v = get_f32(x, at)
         if residual != 0:
             v = get_f32(residual, at) + v

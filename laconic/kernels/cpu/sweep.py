@@ -21,6 +21,7 @@ from laconic.kernels.cpu.lanes import (
     put_f32,
     stream_copy32,
     stream_sum32,
+    stream_way32,
     stream_zeros32,
     wide,
 )
@@ -66,6 +67,30 @@ def add_and_look(x: Any, more: Any, out: Any, n: Any) -> Any:
     return np.int64(beyond) + np.int64(most > FINITE)
 
 
+@part
+def ways(start: Any, here: Any, more: Any, out: Any, first: Any, last: Any) -> Any:
+    most = np.uint32(0)
+    for i in range(first, last):
+        v = get_f32(more, i) + (get_f32(start, i) - get_f32(here, i))
+        put_f32(out, i, v)
+        most = larger_magnitude(most, as_bits(v))
+    return most
+
+
+@kernel("int64(int64, int64, int64, int64, int64)")
+def add_way_and_look(start: Any, here: Any, more: Any, out: Any, n: Any) -> Any:
+    """out <- more + (start - here); 0 if all is finite."""
+    wide()
+    first = head(out, n)
+    last = first + (n - first) // 32 * 32
+    most, beyond = ways(start, here, more, out, 0, first), np.uint32(0)
+    for i in range(first, last, 32):
+        beyond |= stream_way32(start, here, more, out, i, FINITE)
+    arrive()
+    most = larger_magnitude(most, ways(start, here, more, out, last, n))
+    return np.int64(beyond) + np.int64(most > FINITE)
+
+
 @kernel("void(int64, int64)")
 def fill_with_zeros(out: Any, n: Any) -> None:
     wide()
@@ -88,6 +113,12 @@ def add_finite(x: Tensor, more: Tensor, out: Tensor) -> bool:
 def copy_finite(x: Tensor, out: Tensor) -> bool:
     x = x.contiguous()
     return bool(add_and_look(address(x, torch.float32), 0, address(out, torch.float32), x.numel()) == 0)
+
+
+def way_finite(start: Tensor, here: Tensor, more: Tensor, out: Tensor) -> bool:
+    here = here.contiguous()
+    into = (address(t, torch.float32) for t in (start, here, more, out))
+    return bool(add_way_and_look(*into, here.numel()) == 0)
 
 
 def zeros(out: Tensor) -> Tensor:

@@ -18,6 +18,13 @@ def copy_finite(x: Tensor, out: Tensor) -> bool:
     return bool(torch.isfinite(out).all())
 
 
+def way_finite(start: Tensor, here: Tensor, more: Tensor, out: Tensor) -> bool:
+    """out <- more + (start - here) (float32); is every element finite?"""
+    torch.sub(start, here, out=out)
+    out.add_(more)
+    return bool(torch.isfinite(out).all())
+
+
 def zeros(out: Tensor) -> Tensor:
     """out <- 0, which is returned."""
     return out.zero_()

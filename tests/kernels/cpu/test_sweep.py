@@ -24,6 +24,16 @@ def test_a_sum_notices_what_is_not_finite():
             assert same_bits(mine, theirs)
 
 
+def test_a_way_notices_what_is_not_finite():
+    for n in SIZES:
+        for what, x in vectors(n):
+            mine, theirs, start, more = torch.empty(n), torch.empty(n), noise(n, 8), noise(n, 9)
+            assert sweep.way_finite(start, x, more, mine) == reference.way_finite(start, x, more, theirs), (
+                f"{what}, {n}"
+            )
+            assert same_bits(mine, theirs)
+
+
 def test_a_copy_notices_what_is_not_finite():
     for n in SIZES:
         for what, x in vectors(n):
@@ -41,6 +51,8 @@ def test_large_vectors_are_written_whole_wherever_they_begin():
             assert same_bits(out, x + more)
             assert sweep.copy_finite(x, out)
             assert same_bits(out, x)
+            assert sweep.way_finite(x, more, x, out)
+            assert same_bits(out, x + (x - more))
             assert sweep.zeros(out) is out
             assert int(torch.count_nonzero(out)) == 0
             around = out.untyped_storage().nbytes() // 4
@@ -56,6 +68,7 @@ def test_large_vectors_are_looked_at_from_end_to_end():
                 x[at] = bad
                 assert not sweep.copy_finite(x, out)
                 assert not sweep.add_finite(x, noise(n, 4), out)
+                assert not sweep.way_finite(noise(n, 4), x, noise(n, 5), out)
 
 
 def test_zeros_of_other_types_are_zeros_too():
