@@ -5,8 +5,8 @@ the timed intervals of a rank are told apart by whether an exchange fell into th
 
     step = p * mean(talking) + (1 - p) * mean(silent),     p = talking steps / steps, up to the last talking one
 
-Left out are intervals in which any rank evaluated (called laconic.log) and those of the first steps, while allocators,
-connections and compressors settle; an interval longer than 5 times the median of its kind counts as 5 medians.
+Left out are intervals in which any rank evaluated (called laconic.log), those of the first steps, while allocators,
+connections and compressors settle, and, for the same reason, the first that talks, however late; an interval longer than 5 times the median of its kind counts as 5 medians.
 Bytes and waits are averaged with the same weights. A job is as fast as its slowest rank: `step_s` is the largest of
 the ranks' figures, bytes and waits are means over ranks. Where nobody waits (asp, gossip) a slow rank does not hold the
 others up, which the largest figure hides: `steps_per_s` counts the steps of all ranks.
@@ -159,8 +159,8 @@ def timed(kind: Sequence[Interval], evaluated: set[int]) -> Sequence[Interval]:
     quiet = [interval for interval in kind if interval.step not in evaluated]
     if 4 * len(quiet) < len(kind):
         quiet = list(kind)
-    settled = [interval for interval in quiet if interval.step > WARMUP_STEPS + 1]
-    return settled or quiet
+    late = [interval for interval in quiet if interval.step > WARMUP_STEPS + 1]
+    return [interval for interval in late if interval is not kind[0]] or late or quiet
 
 
 def _clipped(group: Sequence[Interval]) -> list[Interval]:

@@ -44,6 +44,13 @@ def test_local_steps_count_by_their_share_not_by_their_median(steps: int):
     assert found.wire_bytes == pytest.approx(100.0)
 
 
+def test_the_first_round_is_left_out_however_late_it_comes():
+    """Kernels are loaded and memory is touched in it, as in the first steps of plans that talk in every step."""
+    found = local(40)
+    found["step_s"][6] = 40.0
+    assert read_run([found], PLAN).step_s == pytest.approx(2.0)
+
+
 def test_leaving_out_evaluations_does_not_change_the_share_of_talking_steps():
     """Every interval after an exchange holds an evaluation; the talking share stays one in eight."""
     found = local(40, logged=[9, 17, 25, 33])
