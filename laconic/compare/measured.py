@@ -6,7 +6,8 @@ the timed intervals of a rank are told apart by whether an exchange fell into th
     step = p * mean(talking) + (1 - p) * mean(silent),     p = talking steps / steps, up to the last talking one
 
 Left out are intervals in which any rank evaluated (called laconic.log), those of the first steps, while allocators,
-connections and compressors settle, and, for the same reason, the first that talks, however late; an interval longer than 5 times the median of its kind counts as 5 medians.
+connections and compressors settle, and, for the same reason, the first that talks, however late. An interval longer
+than 5 times the median of its kind counts as 5 medians.
 Bytes and waits are averaged with the same weights. A job is as fast as its slowest rank: `step_s` is the largest of
 the ranks' figures, bytes and waits are means over ranks. Where nobody waits (asp, gossip) a slow rank does not hold the
 others up, which the largest figure hides: `steps_per_s` counts the steps of all ranks.

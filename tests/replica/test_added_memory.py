@@ -13,7 +13,13 @@ from laconic.compress import ErrorFeedback
 from laconic.core import state
 from tests.processes import results
 
-PLANS = ["ef(topk(0.1))", "ef(topk(0.1) | qsgd(4))", "ef(topk(0.1) | qsgd(4) | golomb)", "ef(topk(0.1)) / fifo", "local(2) / ef(topk(0.1))"]
+PLANS = [
+    "ef(topk(0.1))",
+    "ef(topk(0.1) | qsgd(4))",
+    "ef(topk(0.1) | qsgd(4) | golomb)",
+    "ef(topk(0.1)) / fifo",
+    "local(2) / ef(topk(0.1))",
+]
 
 
 class Partly(nn.Module):
@@ -50,8 +56,9 @@ def trained(rank: int, world: int, plan: str, added: bool) -> dict[str, Any]:
 @pytest.mark.parametrize("world", [1, 3])
 def test_a_memory_added_on_the_way_gives_the_same_bits(plan: str, world: int) -> None:
     now, before = (results(world, trained, plan, added) for added in (True, False))
+    assert now[-1]["skipped"] == 1, "where NaN came up; under local(2) the others go on"
     for a, b in zip(now, before, strict=True):
-        assert a["skipped"] == b["skipped"] == 1
+        assert a["skipped"] == b["skipped"]
         for key in ("model", "memories"):
             assert all(torch.equal(x, y) for x, y in zip(a[key], b[key], strict=True)), key
 
