@@ -1,6 +1,7 @@
 """A thousandth of the bytes: sparse 2-bit rounds of 50 steps against an exchange in every step, on `bytes`.
 
-    python bench/few_bytes.py                  # 3 seeds of each plan; hours of one core
+    python bench/few_bytes.py                  # 3 seeds of each plan, 5 to 9 minutes of a core each
+    python bench/few_bytes.py --batch 16 --steps 10000 --plans "local(50) / ef(sign)" silent
     python bench/few_bytes.py --seeds 0 1 --steps 400 --plans "local(50)"
 
 Virtual workers in one process (together.py), the same data in the same order for all plans of a seed. Every finished
@@ -43,11 +44,15 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=STEPS)
     options.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     options.add_argument("--plans", nargs="+", default=PLANS)
+    options.add_argument("--batch", type=int, help="per worker (default: as bench/convergence.py has it)")
     options.add_argument("--alone", action="store_true", help="without the plain mean; prints no table")
     chosen = options.parse_args()
     torch.set_num_threads(1)
     (study,) = (s for s in STUDIES if s.setting.task == "bytes")
-    setting = replace(study.setting, steps=chosen.steps, model=f"gpt layers={LAYERS} width={WIDTH} context={CONTEXT}")
+    batch = chosen.batch or study.setting.batch
+    setting = replace(
+        study.setting, steps=chosen.steps, batch=batch, model=f"gpt layers={LAYERS} width={WIDTH} context={CONTEXT}"
+    )
     study = replace(study, setting=setting, model=lambda: GPT(LAYERS, WIDTH, 2, CONTEXT), data=_text)
     plans = (*([] if chosen.alone else [BASE]), *chosen.plans)
     rows = {plan: [finished(study, plan, seed) for seed in chosen.seeds] for plan in plans}
@@ -57,7 +62,8 @@ def main() -> None:
 
 def finished(study: Study, plan: str, seed: int) -> dict[str, Any]:
     """That run, from the file or done now."""
-    key = {"plan": plan, "seed": seed, "steps": study.setting.steps, "model": study.setting.model}
+    told = study.setting
+    key = {"plan": plan, "seed": seed, "steps": told.steps, "batch": told.batch, "model": told.model}
     for line in RESULTS.read_text().splitlines() if RESULTS.exists() else []:
         past: dict[str, Any] = json.loads(line)
         if past["key"] == key:
@@ -78,7 +84,8 @@ def show(study: Study, rows: dict[str, list[dict[str, Any]]]) -> None:
     for plan, runs in rows.items():
         losses, sent = [r["metric"] for r in runs], fmean(r["bytes_per_step"] for r in runs)
         text, ratio = ", ".join(f"{loss:.4f}" for loss in losses), fmean(losses) / base
-        print(f"| `{plan}` | {text} | {100 * (ratio - 1):+.2f}% | {bytes_text(sent)} | {dense / sent:,.0f}x |")
+        fewer = f"{dense / sent:,.0f}x" if sent else "all"
+        print(f"| `{plan}` | {text} | {100 * (ratio - 1):+.2f}% | {bytes_text(sent)} | {fewer} |")
 
 
 if __name__ == "__main__":
