@@ -22,6 +22,8 @@ _FORMAT = 1
 
 
 def pack_state(replica: Replica) -> dict[str, Any]:
+    # first of all: a round under way arrives, which changes memories and counts a turn
+    when = {} if replica.stepping is None else replica.stepping.pack(replica)
     return {
         **_identity(replica),
         "steps": replica.steps,
@@ -32,7 +34,7 @@ def pack_state(replica: Replica) -> dict[str, Any]:
         "anchor": [a.clone() for a in replica.anchor],
         "cut": [list(b.spec.names) for b in replica.buckets],
         "chunk_bytes": replica.chunk_bytes,
-        "when": {} if replica.stepping is None else replica.stepping.pack(replica),
+        "when": when,
         "servers": replica.driver.ask(recall) if isinstance(replica.driver, Apart) else {},
     }
 

@@ -6,8 +6,8 @@ the timed intervals of a rank are told apart by whether an exchange fell into th
     step = p * mean(talking) + (1 - p) * mean(silent),     p = talking steps / steps, up to the last talking one
 
 Left out are intervals in which any rank evaluated (called laconic.log), those of the first steps, while allocators,
-connections and compressors settle, and, for the same reason, the first that talks, however late. An interval longer
-than 5 times the median of its kind counts as 5 medians.
+connections and compressors settle. For the same reason the first that talks, however late, counts as no longer than
+the median of those after it; any other counts as at most 5 medians of its kind.
 Bytes and waits are averaged with the same weights. A job is as fast as its slowest rank: `step_s` is the largest of
 the ranks' figures, bytes and waits are means over ranks. Where nobody waits (asp, gossip) a slow rank does not hold the
 others up, which the largest figure hides: `steps_per_s` counts the steps of all ranks.
@@ -140,7 +140,8 @@ def _of_rank(all_intervals: Sequence[Interval], share: float, evaluated: set[int
     talking, silent = ([i for i in all_intervals if i.talks is talks] for talks in (True, False))
     weight = share if talking and silent else float(bool(talking))
     kinds = ((weight, talking), (1 - weight, silent))
-    groups = [(weight, _clipped(timed(kind, evaluated))) for weight, kind in kinds if kind]
+    first = talking[0] if talking and talking[0].step > WARMUP_STEPS + 1 else None
+    groups = [(weight, _clipped(timed(kind, evaluated), first)) for weight, kind in kinds if kind]
 
     def mean(of: Callable[[Interval], Any]) -> Any:
         if any(of(interval) is None for _, group in groups for interval in group):
@@ -160,13 +161,14 @@ def timed(kind: Sequence[Interval], evaluated: set[int]) -> Sequence[Interval]:
     quiet = [interval for interval in kind if interval.step not in evaluated]
     if 4 * len(quiet) < len(kind):
         quiet = list(kind)
-    late = [interval for interval in quiet if interval.step > WARMUP_STEPS + 1]
-    return [interval for interval in late if interval is not kind[0]] or late or quiet
+    settled = [interval for interval in quiet if interval.step > WARMUP_STEPS + 1]
+    return settled or quiet
 
 
-def _clipped(group: Sequence[Interval]) -> list[Interval]:
-    longest = LONGEST * median(interval.seconds for interval in group)
-    return [_cut(interval, longest) for interval in group]
+def _clipped(group: Sequence[Interval], first: Interval | None) -> list[Interval]:
+    """`first`: the first that talked, where it came late. Its bytes count like any other's."""
+    usual = median([i.seconds for i in group if i is not first] or [i.seconds for i in group])
+    return [_cut(i, usual if i is first else LONGEST * usual) for i in group]
 
 
 def _cut(interval: Interval, longest: float) -> Interval:

@@ -44,11 +44,19 @@ def test_local_steps_count_by_their_share_not_by_their_median(steps: int):
     assert found.wire_bytes == pytest.approx(100.0)
 
 
-def test_the_first_round_is_left_out_however_late_it_comes():
+def test_the_first_round_counts_as_a_usual_one_however_late_it_comes():
     """Kernels are loaded and memory is touched in it, as in the first steps of plans that talk in every step."""
     found = local(40)
     found["step_s"][6] = 40.0
     assert read_run([found], PLAN).step_s == pytest.approx(2.0)
+
+
+def test_the_bytes_of_the_first_round_count_where_rounds_differ():
+    """Fragments of 10 and of 2 by turns: 6 a round of ten steps."""
+    talks = [int(step % 10 == 0) for step in range(2, 41)]
+    wire = [talk * (10 if step % 20 else 2) for step, talk in enumerate(talks, 2)]
+    found = read_run([journal([1.0] * 39, talks=talks, wire=wire, first_talks=0)], PLAN)
+    assert found.wire_bytes == pytest.approx(0.6)
 
 
 def test_leaving_out_evaluations_does_not_change_the_share_of_talking_steps():

@@ -25,6 +25,8 @@ PLANS = [
     "by_shape(ef(powersgd(2)), rest=fp16)",
     "local(4)",
     "local(4) / ef(topk(0.1))",
+    "cocod(4) / ef(topk(0.1))",  # a round is under way at step 10
+    "cocod(4) / qsgd(bits=4)",
 ]
 
 
