@@ -194,15 +194,16 @@ class Desk:
         aux, parts = next(told)
         first = self.codec.entries(parts, out.numel(), aux, draw)
         if first is not None:
-            sparse = [first, *(self.codec.entries(parts, out.numel(), aux, draw) for aux, parts in told)]
-            _merge(out, [s for s in sparse if s is not None], share)
+            _merge(out, [first, *(self.codec.entries(parts, out.numel(), aux, draw) for aux, parts in told)], share)
             return
         self.codec.put(out, parts, aux, draw, share)
         for aux, parts in told:
             self.codec.add(out, parts, aux, draw, share)
 
 
-def _merge(out: Tensor, sparse: Sequence[Entries], share: float) -> None:
+def _merge(out: Tensor, told: Sequence[Entries | None], share: float) -> None:
+    sparse = [s for s in told if s is not None]
+    assert len(sparse) == len(told), "a codec writes all its messages in one form"
     (factor,) = {s.factor for s in sparse}  # of a codec and a size, so all have the same
     kernel.merge(out, [s.at for s in sparse], [s.values for s in sparse], share * factor)
 
