@@ -45,13 +45,17 @@ def main() -> None:
     options.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     options.add_argument("--plans", nargs="+", default=PLANS)
     options.add_argument("--batch", type=int, help="per worker (default: as bench/convergence.py has it)")
+    options.add_argument("--lr", type=float, help="at its peak (default: as bench/convergence.py has it)")
     options.add_argument("--alone", action="store_true", help="without the plain mean; prints no table")
     chosen = options.parse_args()
     torch.set_num_threads(1)
     (study,) = (s for s in STUDIES if s.setting.task == "bytes")
-    batch = chosen.batch or study.setting.batch
     setting = replace(
-        study.setting, steps=chosen.steps, batch=batch, model=f"gpt layers={LAYERS} width={WIDTH} context={CONTEXT}"
+        study.setting,
+        steps=chosen.steps,
+        batch=chosen.batch or study.setting.batch,
+        lr=chosen.lr or study.setting.lr,
+        model=f"gpt layers={LAYERS} width={WIDTH} context={CONTEXT}",
     )
     study = replace(study, setting=setting, model=lambda: GPT(LAYERS, WIDTH, 2, CONTEXT), data=_text)
     plans = (*([] if chosen.alone else [BASE]), *chosen.plans)
@@ -63,7 +67,7 @@ def main() -> None:
 def finished(study: Study, plan: str, seed: int) -> dict[str, Any]:
     """That run, from the file or done now."""
     told = study.setting
-    key = {"plan": plan, "seed": seed, "steps": told.steps, "batch": told.batch, "model": told.model}
+    key = {"plan": plan, "seed": seed, **{name: getattr(told, name) for name in ("steps", "batch", "lr", "model")}}
     for line in RESULTS.read_text().splitlines() if RESULTS.exists() else []:
         past: dict[str, Any] = json.loads(line)
         if past["key"] == key:
@@ -78,7 +82,9 @@ def finished(study: Study, plan: str, seed: int) -> dict[str, Any]:
 def show(study: Study, rows: dict[str, list[dict[str, Any]]]) -> None:
     dense = 2 * (WORLD - 1) / WORLD * 4 * sum(p.numel() for p in study.model().parameters())
     told = study.setting
-    print(f"\n`bytes`: {told.model}, {WORLD} workers x batch {told.batch}, {told.steps} steps.\n")
+    print(
+        f"\n`bytes`: {told.model}, {WORLD} workers x batch {told.batch}, {told.steps} steps, peak rate {told.lr:g}.\n"
+    )
     print("| plan | held-out loss, by seed | to DDP, mean | bytes a step | fewer than DDP |\n|---|---|---|---|---|")
     base = fmean(r["metric"] for r in rows[BASE])
     for plan, runs in rows.items():

@@ -14,6 +14,7 @@ from laconic.core import state as tree
 from laconic.core.errors import StateError
 from laconic.drive.apart import Apart
 from laconic.drive.recall import recall, remind
+from laconic.stepping.rounds import Rounds
 
 if TYPE_CHECKING:
     from laconic.replica import Replica
@@ -55,6 +56,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
         raise StateError(f"The checkpoint is incomplete: {', '.join(sorted(missing)) or 'buckets are missing'}.")
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
     anchor = [tree.from_dict(a, {"": s}) for a, s in zip(replica.anchor, saved["anchor"], strict=True)]
+    if isinstance(replica.stepping, Rounds):
+        replica.stepping.abandon(replica)  # or it would arrive in what is loaded
     replica.state, replica.anchor = fresh, anchor
     replica.steps, replica.turns = saved["steps"], saved["turns"]
     replica.since, replica.skipped = saved["since"], saved["skipped"]

@@ -180,6 +180,14 @@ class Rounds:
             }
         return saved
 
+    def abandon(self, replica: Replica) -> None:
+        """Another state is about to be loaded, on all ranks: what is under way arrives and is dropped."""
+        if self._flight is not None:
+            verdict, _ = self._arrive(replica)
+            if verdict is not None and verdict.culprit is not None:
+                replica.take_objection()
+            self._flight = None
+
     def unpack(self, saved: dict[str, Any], replica: Replica) -> None:
         if not {"outer", "pace", "flight"} <= saved.keys() or len(saved["outer"]) != len(self.memory):
             raise StateError("The checkpoint's outer optimizer is incomplete.")

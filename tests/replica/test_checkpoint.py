@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,28 @@ def test_a_run_continued_from_a_checkpoint_is_the_run_that_never_stopped(tmp_pat
     for out in results(4, _continued, str(tmp_path), timeout_s=110):
         for plan, (through, continued) in out.items():
             assert torch.equal(through, continued), plan
+
+
+def _returned(rank: int, world: int) -> tuple[Tensor, Tensor]:
+    laconic.init(timeout_s=30)
+    data = batches(rank, 20)
+    model = mlp(rank)
+    optimizer = sgd(model)
+    replica = laconic.distribute(model, optimizer, "cocod(4) / ef(topk(0.1))")
+    fit(model, optimizer, data[:10])
+    saved = copy.deepcopy((model.state_dict(), optimizer.state_dict(), replica.state_dict()))
+    fit(model, optimizer, data[10:16])
+    through = flat(model)
+    fit(model, optimizer, data[16:18])  # a round that began at step 16 is under way
+    for one, state in zip((model, optimizer, replica), saved, strict=True):
+        one.load_state_dict(state)
+    fit(model, optimizer, data[10:16])
+    return through, flat(model)
+
+
+def test_a_run_may_go_back_to_a_checkpoint_while_a_round_is_under_way() -> None:
+    for through, again in results(3, _returned, timeout_s=60):
+        assert torch.equal(through, again)
 
 
 def _replica(plan: str) -> laconic.Replica:
