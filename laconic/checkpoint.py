@@ -54,6 +54,8 @@ def unpack_state(replica: Replica, saved: dict[str, Any]) -> None:
     missing = {"steps", "turns", "since", "skipped", "state", "anchor", "when"} - saved.keys()
     if missing or len(saved["state"]) != len(replica.state) or len(saved["anchor"]) != len(replica.anchor):
         raise StateError(f"The checkpoint is incomplete: {', '.join(sorted(missing)) or 'buckets are missing'}.")
+    if isinstance(replica.stepping, Rounds):
+        replica.stepping.check(saved["when"])
     fresh = [tree.from_dict(s, saved["state"][f"{i}"]) for i, s in enumerate(replica.state)]
     anchor = [tree.from_dict(a, {"": s}) for a, s in zip(replica.anchor, saved["anchor"], strict=True)]
     if isinstance(replica.stepping, Rounds):

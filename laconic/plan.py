@@ -143,7 +143,7 @@ class Plan:
     @property
     def promises(self) -> Promises:
         """The most that a fault can cost, how stale models may be, whether replicas are equal: in words."""
-        return promises(self.sync, self.topology)
+        return promises(self.sync, self.topology, self.compress)
 
     def __str__(self) -> str:
         return f"{self.sync} / {self.topology} / {self.compress} / {self.schedule}"

@@ -114,7 +114,11 @@ PRESETS: dict[str, Preset] = {
     "slowmo": Preset("local(12, outer=slowmo(0.7))", "SlowMo, Wang et al. 2020"),
     "bmuf": Preset("local(16, outer=bmuf)", "BMUF, Chen and Huo 2016"),
     "diloco": Preset("diloco(500)", "DiLoCo, Douillard et al. 2023", "AdamW inside is the user's"),
-    "sparseloco": Preset("local(30) / ef_decay(sparseloco, beta=0.95)", "SparseLoCo, Sarfi et al. 2025"),
+    "sparseloco": Preset(
+        "local(30) / by_tensor(ef_decay(sparseloco, beta=0.95))",
+        "SparseLoCo, Sarfi et al. 2025",
+        "chunks are runs, not tiles",
+    ),
     # ------------------------------------------------------------- gossip
     "d-psgd": Preset("gossip(ring)", "D-PSGD, Lian et al. 2017"),
     "sgp": Preset("gossip(one_peer_exp, push_sum)", "Stochastic Gradient Push, Assran et al. 2019"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from laconic.compress.base import AbstractCompressor
+from laconic.compress.laq import LAQ
 from laconic.sync import (
     ASP,
     BSP,
@@ -18,6 +20,8 @@ from laconic.sync import (
 )
 from laconic.sync.shared import IN_TURN, AbstractShared
 from laconic.topology import AbstractTopology, Gossip
+
+SILENT = "a silent worker's gradient is at most {} steps old"
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,21 @@ class Promises:
         )
 
 
-def promises(sync: AbstractSync, topology: AbstractTopology) -> Promises:
+def promises(sync: AbstractSync, topology: AbstractTopology, compress: AbstractCompressor) -> Promises:
     if isinstance(topology, Gossip):
         return _gossip(sync, topology)
-    traits = sync.traits()
-    return Promises(_lost(sync, str(traits["lost_on_fault"])), _staleness(sync), str(traits["replicas"]))
+    traits, staleness = sync.traits(), _staleness(sync)
+    if patience := _patience(compress):
+        silent = SILENT.format(patience)
+        staleness = silent if isinstance(sync, BSP) else f"{staleness}; {silent}"
+    return Promises(_lost(sync, str(traits["lost_on_fault"])), staleness, str(traits["replicas"]))
+
+
+def _patience(compress: AbstractCompressor) -> int:
+    """For so many steps a worker may let its last message stand."""
+    if isinstance(compress, LAQ):
+        return compress.patience
+    return max(map(_patience, compress.parts), default=0)
 
 
 def _lost(sync: AbstractSync, most: str) -> str:
@@ -52,7 +66,7 @@ def _lost(sync: AbstractSync, most: str) -> str:
 def _staleness(sync: AbstractSync) -> str:
     match sync:
         case AbstractLazy():
-            return f"a silent worker's gradient is at most {getattr(sync, 'patience', 0)} steps old"
+            return SILENT.format(getattr(sync, "patience", 0))
         case PostLocal():
             return f"none until step {sync.after}, then workers are up to {sync.h} steps on their own"
         case AbstractAdaptive():

@@ -21,6 +21,8 @@ from laconic.plan import Plan
         ("r2sp / ps", ["one of every other worker old"]),
         ("backup(1) / ps", ["late steps are dropped", "at most 1 workers"]),
         ("lag", ["at most 100 steps old", "equal after every step"]),
+        ("laq", ["staleness          a silent worker's gradient is at most 100 steps old", "equal after every step"]),
+        ("by_tensor(laq(patience=7))", ["at most 7 steps old"]),
         ("gossip(ring)", ["that worker's model", "heard in every round", "equal after average()"]),
         ("ssp(1) / gossip(ring, adpsgd)", ["more than 1 ahead of a neighbour"]),
         ("asp / gossip(ring, adpsgd)", ["nobody waits"]),

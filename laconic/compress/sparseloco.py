@@ -6,10 +6,10 @@
 Sarfi, Thérien, Lidin, Belilovsky, 2025, arXiv:2508.15706. A place in a chunk of 4096 takes 12 bits, a value 2; the
 four cell means are 32-bit numbers, one set a message (the authors' code: one a tensor). Replacing values by their
 cell's mean is a projection, so |x - C(x)|^2 <= |x|^2; as one border is the mean itself, it keeps at least a K-th of
-what top-k keeps (K values a message): delta >= k/(chunk K). The method around it is `local(H) / ef(sparseloco)`:
-error feedback takes the place of the outer momentum (with decay 0.95 in the paper). Differs: a chunk is a run of the
-bucket, not a 64 x 64 tile; the mean is over all ranks; their defences (median norm, late or copied messages) are no
-part of the code.
+what top-k keeps (K values a message): delta >= k/(chunk K). The method around it is
+`local(H) / by_tensor(ef_decay(sparseloco, beta=0.95))`: error feedback takes the place of the outer momentum. Differs:
+a chunk is a run, not a 64 x 64 tile; the mean is over all ranks; their defences (median norm, late or copied messages)
+are no part of the code.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class Rounds:
         flight, self._flight = self._flight, None
         assert flight is not None, "it has just arrived"
         if verdict is not None and verdict.culprit is not None:
-            sentence = replica.take_objection()
+            sentence = replica.take_objection() or "A rank found NaN or infinity."
             raise NonFiniteError(f"{sentence} This came up when models were averaged after step {flight.started}.")
         if isinstance(self.sync, AbstractAdaptive):
             self._keep_pace(self.sync, float(means.pop()), replica)
@@ -177,6 +177,7 @@ class Rounds:
                 "said": [t.clone() for t in flight.said],
                 "started": flight.started,
                 "means": [t.clone() for t in means],
+                "statistics": replica.statistics.clone(),
             }
         return saved
 
@@ -188,12 +189,19 @@ class Rounds:
                 replica.take_objection()
             self._flight = None
 
-    def unpack(self, saved: dict[str, Any], replica: Replica) -> None:
+    def check(self, saved: dict[str, Any]) -> None:
+        """Can it be unpacked?"""
         if not {"outer", "pace", "flight"} <= saved.keys() or len(saved["outer"]) != len(self.memory):
             raise StateError("The checkpoint's outer optimizer is incomplete.")
+        flight = saved["flight"]
+        if flight is not None and not {"buckets", "said", "started", "means", "statistics"} <= flight.keys():
+            raise StateError("The checkpoint's round under way is incomplete.")
+
+    def unpack(self, saved: dict[str, Any], replica: Replica) -> None:
         self.memory = [tuple(t.clone() for t in memory) for memory in saved["outer"]]
         self.pace = _Pace(*saved["pace"])
         flight, self._flight = saved["flight"], None
         if flight is not None:
             buckets = [replica.buckets[i] for i in flight["buckets"]]
             self._flight = _Flight(buckets, flight["said"], flight["started"], (None, list(flight["means"])))
+            replica.statistics = flight["statistics"].clone()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 import laconic
 from laconic.core.errors import StateError
@@ -31,6 +31,11 @@ PLANS = [
 ]
 
 
+def _all(model: nn.Module) -> Tensor:
+    """Parameters and running statistics."""
+    return torch.cat([flat(model), *(b.detach().flatten() for b in model.buffers())])
+
+
 def _continued(rank: int, world: int, folder: str) -> dict[str, tuple[Tensor, Tensor]]:
     laconic.init(timeout_s=30)
     data = batches(rank, 16)
@@ -45,7 +50,7 @@ def _continued(rank: int, world: int, folder: str) -> dict[str, tuple[Tensor, Te
         saved = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "replica": replica.state_dict()}
         torch.save(saved, file)
         fit(model, optimizer, data[10:])
-        through = flat(model)
+        through = _all(model)
 
         fresh = mlp(rank + 50)
         optimizer = sgd(fresh)
@@ -55,7 +60,7 @@ def _continued(rank: int, world: int, folder: str) -> dict[str, tuple[Tensor, Te
         optimizer.load_state_dict(loaded["optimizer"])
         replica.load_state_dict(loaded["replica"])
         fit(fresh, optimizer, data[10:])
-        out[plan] = (through, flat(fresh))
+        out[plan] = (through, _all(fresh))
     return out
 
 
@@ -74,12 +79,12 @@ def _returned(rank: int, world: int) -> tuple[Tensor, Tensor]:
     fit(model, optimizer, data[:10])
     saved = copy.deepcopy((model.state_dict(), optimizer.state_dict(), replica.state_dict()))
     fit(model, optimizer, data[10:16])
-    through = flat(model)
+    through = _all(model)
     fit(model, optimizer, data[16:18])  # a round that began at step 16 is under way
     for one, state in zip((model, optimizer, replica), saved, strict=True):
         one.load_state_dict(state)
     fit(model, optimizer, data[10:16])
-    return through, flat(model)
+    return through, _all(model)
 
 
 def test_a_run_may_go_back_to_a_checkpoint_while_a_round_is_under_way() -> None:
