@@ -146,7 +146,8 @@ class Rounds:
             replica.anchor[number] = agreed
             stays = to_agreed or (self.sync.lag == 0 and self.sync.agrees)
             bucket.write_values(agreed if stays else self.sync.go_on(bucket.values(), then, agreed))
-        replica.write_statistics()
+        if flight.started == replica.steps:  # earlier ones would set back what norm layers have seen since
+            replica.write_statistics()
         if self.sync.agrees:
             replica.since = 0
 
@@ -177,7 +178,6 @@ class Rounds:
                 "said": [t.clone() for t in flight.said],
                 "started": flight.started,
                 "means": [t.clone() for t in means],
-                "statistics": replica.statistics.clone(),
             }
         return saved
 
@@ -187,14 +187,14 @@ class Rounds:
             verdict, _ = self._arrive(replica)
             if verdict is not None and verdict.culprit is not None:
                 replica.take_objection()
-            self._flight = None
+            self._flight, replica.statistics = None, torch.empty(0)
 
     def check(self, saved: dict[str, Any]) -> None:
         """Can it be unpacked?"""
         if not {"outer", "pace", "flight"} <= saved.keys() or len(saved["outer"]) != len(self.memory):
             raise StateError("The checkpoint's outer optimizer is incomplete.")
         flight = saved["flight"]
-        if flight is not None and not {"buckets", "said", "started", "means", "statistics"} <= flight.keys():
+        if flight is not None and not {"buckets", "said", "started", "means"} <= flight.keys():
             raise StateError("The checkpoint's round under way is incomplete.")
 
     def unpack(self, saved: dict[str, Any], replica: Replica) -> None:
@@ -204,4 +204,3 @@ class Rounds:
         if flight is not None:
             buckets = [replica.buckets[i] for i in flight["buckets"]]
             self._flight = _Flight(buckets, flight["said"], flight["started"], (None, list(flight["means"])))
-            replica.statistics = flight["statistics"].clone()
