@@ -117,3 +117,13 @@ def test_a_checkpoint_with_a_missing_residual_changes_nothing() -> None:
     with pytest.raises(StateError, match="residual"):
         replica.load_state_dict(saved)
     assert replica.steps == 0
+
+
+@pytest.mark.parametrize("change", [{"outer": []}, {"flight": {"started": 4}}])
+def test_a_checkpoint_whose_rounds_are_incomplete_changes_nothing(change: dict[str, Any]) -> None:
+    replica = _replica("cocod(4)")
+    saved = replica.state_dict() | {"steps": 7}
+    saved["when"] |= change
+    with pytest.raises(StateError, match="incomplete"):
+        replica.load_state_dict(saved)
+    assert replica.steps == 0
