@@ -15,6 +15,7 @@ import importlib.metadata
 import os
 import stat
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck"
 
 # A part of kernels: built into each that uses it; Python never calls it.
 part: Callable[[Callable[..., Any]], Any] = numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+_setting = threading.Lock()  # of numba's CACHE_DIR
 
 
 class Kernel:
@@ -140,12 +143,17 @@ def _fingerprint() -> str:
 
 @contextlib.contextmanager
 def _caching_in(folder: Path) -> Iterator[None]:
-    """numba asks for its folder when caching is switched on; the user's own setting is put back."""
-    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
+    """numba asks for its folder when caching is switched on; the user's own setting is put back.
+
+    The setting is the process's: a lane that loads another kernel meanwhile would put it back too early, and numba
+    would write into the working directory.
+    """
+    with _setting:
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        try:
+            yield
+        finally:
+            config.CACHE_DIR = before
 
 
 @contextlib.contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -118,3 +120,21 @@ def test_of_ranks_that_start_together_one_compiles(tmp_path: Path):
     compiled = [int(rank.communicate(timeout=100)[0]) for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0, 0]
     assert sorted(compiled) == [0, 0, 1]
+
+
+def test_threads_that_load_together_find_the_setting_theirs_and_then_as_it_was(folder: Path):
+    """A lane put it back while another lane's numba was asking: files landed in the working directory."""
+    before, inside, seen = building.config.CACHE_DIR, threading.Barrier(2, timeout=1), []
+
+    def ask(place: Path) -> None:
+        with building._caching_in(place):
+            with contextlib.suppress(threading.BrokenBarrierError):
+                inside.wait()  # where both could be inside at once, both are
+            seen.append(building.config.CACHE_DIR == str(place))
+
+    lanes = [threading.Thread(target=ask, args=(folder / name,)) for name in "ab"]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+    assert (seen, building.config.CACHE_DIR) == ([True, True], before)
