@@ -28,6 +28,8 @@ from laconic.launch.linux import bind_mount
 
 INTERFACE = "eth0"
 SWITCH = "switch"
+SUBNET = "10.77.0.0/24"
+CONGESTION = "reno"  # every kernel has it; BBR, some machines' default, would set a timer more for every piece
 NETNS_FOLDER = Path("/var/run/netns").resolve()
 HOSTS_FILE = Path("/etc/hosts")
 NETEM_QUEUE = 100_000  # packets; its default of 1000 would drop in a long fat pipe
@@ -88,6 +90,7 @@ def _host(host: int, spec: LabSpec) -> list[str]:
         "link set lo up",
         f"link set {INTERFACE} addrgenmode none {pieces} up",
         f"addr add {address(host)}/24 dev {INTERFACE}",
+        f"route change {SUBNET} dev {INTERFACE} proto kernel scope link src {address(host)} congctl {CONGESTION}",
     ]
 
 
@@ -109,7 +112,10 @@ def _up(host: int, spec: LabSpec) -> list[str]:
 
 def _down(host: int, spec: LabSpec) -> list[str]:
     rate = spec.down_of(host)
-    return [] if rate is None else [f"qdisc add dev port{host} root handle 10: {Shape(rate).words()}"]
+    if rate is None:
+        return []
+    words = Shape(rate).loose_words() if spec.senders_are_held_to(rate, host) else Shape(rate).words()
+    return [f"qdisc add dev port{host} root handle 10: {words}"]
 
 
 @contextlib.contextmanager

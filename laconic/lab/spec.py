@@ -50,6 +50,11 @@ class LabSpec:
         """The slower of the two links between them."""
         return min((rate for rate in (self.up_of(source), self.down_of(target)) if rate is not None), default=None)
 
+    def senders_are_held_to(self, rate: int, target: int) -> bool:
+        """Can no other host, on its own, send to `target` faster than `rate`?"""
+        ups = [self.up_of(host) for host in range(self.hosts) if host != target]
+        return all(up is not None and up <= rate for up in ups)
+
     @property
     def needs_netem(self) -> bool:
         return bool(self.delay_s or self.jitter_s or self.loss)

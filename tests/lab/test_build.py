@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -35,14 +36,29 @@ def test_the_asked_rates_are_set_in_both_directions_and_hosts_have_names() -> No
         if words[:2] == ["qdisc", "tbf"]:
             rates.setdefault(words[words.index("dev") + 1], []).append(words[words.index("rate") + 1])
     assert {port: rate for port, (rate, *_) in rates.items() if port != "eth0"} == {
-        "port0": "100Mbit",
-        "port1": "100Mbit",
-        "port2": "1Gbit",
+        "port0": "102Mbit",
+        "port1": "102Mbit",
+        "port2": "1020Mbit",  # nobody sends faster than these
     }
-    assert rates["eth0"] == ["100Mbit", "10Mbit", "100Mbit"]
-    assert out.count("burst 5Kb") == 5  # a small bucket on each but the fast one
+    assert rates["eth0"] == ["99Mbit", "9900Kbit", "99Mbit"]
+    assert len(re.findall(r"burst 6(1[89]\d|200)b", out)) == 3  # tc rounds
     assert out.split()[-2:] == ["10.77.0.2", "host1"]
     assert own_links() == before
+
+
+def test_a_way_down_slower_than_those_who_send_is_as_strict_as_a_way_up() -> None:
+    look = ("nsenter", "--net=/proc/1/ns/net", "tc", "qdisc", "show", "dev", "port1")
+    code, out, err = laconic(
+        "lab", "shell", "--hosts", "2", "--rate", "100mbit", "--down", "1=10mbit", "--", *look
+    ).finished()
+    assert (code, err) == (0, "")
+    assert re.search(r"rate 9900Kbit burst 6(1[89]\d|200)b", out)  # tc rounds
+
+
+def test_hosts_talk_by_the_same_congestion_control_on_every_machine() -> None:
+    code, out, err = laconic("lab", "shell", "--hosts", "2", "--", "ip", "route", "show", "10.77.0.0/24").finished()
+    assert (code, err) == (0, "")
+    assert "congctl reno" in out
 
 
 def test_two_labs_at_once_do_not_collide(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from laconic.lab.check import wire_bytes
 from laconic.lab.rate import FASTEST, SLOWEST
-from laconic.lab.shape import Shape
+from laconic.lab.shape import LOOSE, PEAK, SLOW_SHARE, Shape
 
 PACKET = 1514
 MESSAGE = 64 * 1024
@@ -23,15 +24,24 @@ def test_a_whole_packet_and_a_handed_over_piece_fit_every_bucket(rate: int) -> N
 
 @given(st.integers(SLOWEST, 250 * 10**6))
 def test_up_to_250_mbit_a_64_kb_message_gains_less_than_9_percent(rate: int) -> None:
-    assert MESSAGE / (MESSAGE - Shape(rate).small_bytes) < 1.09
+    on_wire = wire_bytes(MESSAGE)
+    assert SLOW_SHARE * on_wire / (on_wire - Shape(rate).small_bytes) < 1.09
     assert "peakrate" not in Shape(rate).words()
+
+
+@given(st.integers(SLOWEST, FASTEST))
+def test_the_way_down_never_holds_up_a_lone_sender(rate: int) -> None:
+    """Pieces come at the rate at most, and two of them at once when the first was late."""
+    shape = Shape(rate)
+    assert (PEAK if shape.has_two_buckets else SLOW_SHARE) <= LOOSE
+    assert f"burst {2 * shape.small_bytes}b" in shape.loose_words()
 
 
 @pytest.mark.parametrize(
     ("rate", "words"),
     [
-        (10**8, "tbf rate 100000000bit limit 1250000b burst 5120b"),
-        (10**9, "tbf rate 1000000000bit limit 4194304b burst 250000b peakrate 1050000000bit mtu 6750b"),
+        (10**8, "tbf rate 99000000bit limit 1250000b burst 6200b"),
+        (10**9, "tbf rate 1000000000bit limit 4194304b burst 250000b peakrate 1020000000bit mtu 6750b"),
     ],
 )
 def test_the_words_for_tc(rate: int, words: str) -> None:
