@@ -30,7 +30,7 @@ from laconic.tasks.start import start
 
 PATTERN = 4
 # steps of a measured schedule before it has decided
-SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2
+SETTLING = WARM + WATCH + 3 * ROUNDS * (WINDOW + 1) + 2
 
 
 class Trainee:

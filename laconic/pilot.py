@@ -31,7 +31,7 @@ from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
 from laconic.gates import Scout
 from laconic.pricing import Agreement, curve
-from laconic.schedule import AbstractSchedule, Profile
+from laconic.schedule import AbstractSchedule, Fused, Profile
 from laconic.schedule.halving import Halving
 from laconic.schedule.queueing import Message, launch_order
 
@@ -154,11 +154,12 @@ class Pilot:
         if self.schedule.crosses and not self._may_cross(agreement):
             return
         self._profile = self._measure(agreement)
-        now = Setting("barrier" if self.schedule.crosses else "as it was", self.schedule, self._runs(), crosses=False)
         tried = [self._worked_out(s) for s in self.schedule.candidates() or (self.schedule,)]
-        self.settings = [self.in_use or now, *tried]
-        if self.in_use is not None and self.in_use.crosses:
-            self.settings = [now, *tried]
+        if self.schedule.crosses:
+            self.settings = [*self._barriers(tried), *tried]
+        else:
+            now = Setting("as it was", self.schedule, self._runs(), crosses=False)
+            self.settings = [self.in_use or now, *tried]
         if self._remembers and self.schedule.recuts:
             self._settle(tried[0], "without a trial, because the compressor remembers by bucket")
         elif not self.schedule.guarded and len(tried) == 1:
@@ -219,10 +220,17 @@ class Pilot:
     def _worked_out(self, schedule: AbstractSchedule) -> Setting:
         assert self._profile is not None
         items = self._items()
-        runs = schedule.recut(items, self._profile)
-        if runs is None:
-            runs = schedule.cut(items)
-        return Setting(str(schedule), schedule, tuple(map(tuple, runs)), crosses=schedule.crosses)
+        fixed = self._remembers and not schedule.recuts
+        runs = None if fixed else schedule.recut(items, self._profile)
+        return Setting(str(schedule), schedule, _tuples(runs or schedule.cut(items)), crosses=schedule.crosses)
+
+    def _barriers(self, tried: list[Setting]) -> list[Setting]:
+        """What a delayed step has to beat: the same buckets not delayed and, where buckets may change, DDP's own."""
+        mine = [replace(s, label="barrier", crosses=False) for s in tried[:1]]
+        if self._remembers:
+            return mine
+        usual = Setting("fused", Fused(), _tuples(Fused().cut(self._items())), crosses=False)
+        return [usual] if len(tried) > 1 or usual.runs == mine[0].runs else [usual, *mine]
 
     def _items(self) -> list[Any]:
         replica = self.replica
@@ -360,6 +368,10 @@ class Pilot:
         self.replica.decisions.append(text)
         if self.replica.seat.rank == 0:
             logging.getLogger("laconic").info(text)
+
+
+def _tuples(runs: list[list[int]]) -> Runs:
+    return tuple(map(tuple, runs))
 
 
 def _width(schedule: AbstractSchedule, lanes: int) -> int:

@@ -13,12 +13,14 @@ lab.
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from laconic.core.errors import UsageError
+from laconic.lab.cores import share_out
 from laconic.lab.enter import LabError, inside, require
 from laconic.lab.shape import Shape
 from laconic.lab.spec import LabSpec
@@ -40,8 +42,9 @@ class Lab:
     spec: LabSpec
 
     def sites(self) -> list[Site]:
+        cores = share_out(sorted(os.sched_getaffinity(0)), self.spec)
         return [
-            Site(address(host), INTERFACE, str(NETNS_FOLDER / name(host)), self.spec.share_of(host))
+            Site(address(host), INTERFACE, str(NETNS_FOLDER / name(host)), self.spec.share_of(host), cores[host])
             for host in range(self.spec.hosts)
         ]
 

@@ -48,6 +48,7 @@ class Site:
     interface: str | None = None  # "eth0" in a lab
     netns: str | None = None  # path of the network namespace; None: the launcher's own
     share: float = 1.0  # of the time its processes may run
+    cores: tuple[int, ...] = ()  # those its processes run on; none: wherever there is room
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -194,7 +195,7 @@ def _seats(sites: Sequence[Site], per_site: int, port: int) -> tuple[Seat, ...]:
             }
             if site.interface is not None:
                 env |= {"GLOO_SOCKET_IFNAME": site.interface, "LACONIC_INTERFACE": site.interface}
-            seats.append(Seat(env, site.netns, site.share))
+            seats.append(Seat(env, site.netns, site.share, site.cores))
     return tuple(seats)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 
@@ -18,11 +18,12 @@ class Script:
 
 @dataclass(frozen=True)
 class Seat:
-    """One rank: its own variables, the network it lives in, the share of time it may run."""
+    """One rank: its own variables, the network it lives in, the share of time it may run, its cores (none: all)."""
 
     env: Mapping[str, str]
     netns: str | None
     share: float
+    cores: Sequence[int]
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ class Rank:
         _reseed()
         try:
             os.chdir(self.order.folder)
+            if self.seat.cores:
+                os.sched_setaffinity(0, self.seat.cores)
             if self.seat.netns is not None:
                 enter_network(self.seat.netns)
         except OSError as error:

@@ -38,6 +38,10 @@ class Curve:
         beyond: Floats = np.maximum(0.0, nbytes - x[-1])
         return np.add(inside, slope * beyond)
 
+    def times(self, share: float) -> Curve:
+        """So much of this cost, at every size."""
+        return Curve(self.sizes, tuple(share * s for s in self.seconds))
+
     def line(self) -> tuple[float, float]:
         """(a, b) of a + b m, neither below zero."""
         x, y = np.asarray(self.sizes, dtype=np.float64), np.asarray(self.seconds, dtype=np.float64)

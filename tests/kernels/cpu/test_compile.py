@@ -130,7 +130,7 @@ def test_threads_that_load_together_find_the_setting_theirs_and_then_as_it_was(f
         with building._caching_in(place):
             with contextlib.suppress(threading.BrokenBarrierError):
                 inside.wait()  # where both could be inside at once, both are
-            seen.append(building.config.CACHE_DIR == str(place))
+            seen.append(str(place) == building.config.CACHE_DIR)
 
     lanes = [threading.Thread(target=ask, args=(folder / name,)) for name in "ab"]
     for lane in lanes:
