@@ -3,12 +3,15 @@
 `laconic probe` (planner/probing.py) times the backend's bare collectives in a job of its own, before a plan is chosen;
 here a plan has been chosen, and what counts is an exchange with its coding, its lanes or servers, beside this training.
 Sizes take turns, three times after a first that is thrown away; the median of the slowest rank counts, so the curve
-is the same everywhere. Larger sizes are left out once more than `PATIENCE_S` was spent.
+is the same everywhere. Larger sizes are left out once more than `PATIENCE_S` was spent. Messages travel while backward
+computes, so a core computes here, too: on idle cores a message looks cheaper than it will be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from statistics import median
 
 import torch
@@ -69,13 +72,36 @@ def curve(agreement: Agreement, compress: AbstractCompressor, clock: Clock | Non
     clock = clock or WallClock()
     seconds: list[float] = []
     began = clock.now()
-    for nbytes in SIZES:
-        times = [_once(agreement, compress, nbytes, k, clock) for k in range(1 + REPETITIONS)]
-        slowest, spent = agreement.largest([median(times[1:]), clock.now() - began])
-        seconds.append(slowest)
-        if spent > PATIENCE_S and len(seconds) > 2:
-            break
+    with _computing(agreement.seat.device):
+        for nbytes in SIZES:
+            times = [_once(agreement, compress, nbytes, k, clock) for k in range(1 + REPETITIONS)]
+            slowest, spent = agreement.largest([median(times[1:]), clock.now() - began])
+            seconds.append(slowest)
+            if spent > PATIENCE_S and len(seconds) > 2:
+                break
     return steady(SIZES[: len(seconds)], seconds)
+
+
+@contextmanager
+def _computing(device: torch.device) -> Iterator[None]:
+    """Somebody multiplies matrices on this rank's core meanwhile; a GPU computes without its host's cores."""
+    if device.type != "cpu":
+        yield
+        return
+    done = threading.Event()
+    worker = threading.Thread(target=_multiply, args=(done,), name="laconic-computing", daemon=True)
+    worker.start()
+    try:
+        yield
+    finally:
+        done.set()
+        worker.join()
+
+
+def _multiply(done: threading.Event) -> None:
+    a = torch.zeros(256, 256)
+    while not done.is_set():
+        torch.mm(a, a)
 
 
 def _once(agreement: Agreement, compress: AbstractCompressor, nbytes: int, turn: int, clock: Clock) -> float:
