@@ -225,12 +225,14 @@ class Pilot:
         return Setting(str(schedule), schedule, _tuples(runs or schedule.cut(items)), crosses=schedule.crosses)
 
     def _barriers(self, tried: list[Setting]) -> list[Setting]:
-        """What a delayed step has to beat: the same buckets not delayed and, where buckets may change, DDP's own."""
-        mine = [replace(s, label="barrier", crosses=False) for s in tried[:1]]
+        """What a delayed step has to beat: one not delayed and, where buckets may change, DDP's own buckets."""
         if self._remembers:
-            return mine
+            return [replace(tried[0], label="barrier", crosses=False)]
         usual = Setting("fused", Fused(), _tuples(Fused().cut(self._items())), crosses=False)
-        return [usual] if len(tried) > 1 or usual.runs == mine[0].runs else [usual, *mine]
+        if len(tried) > 1:
+            return [usual]
+        mine = replace(self._worked_out(tried[0].schedule.barrier()), label="barrier", crosses=False)
+        return [usual] if usual.runs == mine.runs else [usual, mine]
 
     def _items(self) -> list[Any]:
         replica = self.replica

@@ -154,6 +154,32 @@ def test_the_tuned_value_is_the_one_in_use_on_all_ranks_from_the_same_step():
     assert width == 2  # lanes: a credit of two chunks
 
 
+def _guarded(rank: int, world: int, plan: str) -> tuple[list[str], list[str]]:
+    laconic.init(timeout_s=30)
+    pricing.SIZES = (2**10, 2**13)
+    run = Watched(plan, rank)
+    run.run(WARM + WATCH, lambda _: 1.0)
+    labels = [s.label for s in run.pilot.settings]
+    fused = run.pilot.settings[0]
+    run.run(3 * ROUNDS * (WINDOW + 1), lambda r: 1.0 if run.pilot.in_use is fused else 2.0)
+    return labels, run.replica.decisions
+
+
+@pytest.mark.parametrize(
+    ("plan", "labels"),
+    [
+        ("crossed(2KiB)", ["fused", "barrier", "crossed(2KiB)"]),
+        ("tic(2KiB)", ["fused", "barrier", "tic(2KiB)"]),
+        ("ef(topk(0.5)) / crossed(2KiB)", ["barrier", "crossed(2KiB)"]),  # its buckets cannot change
+    ],
+)
+def test_a_delayed_step_must_beat_its_own_buckets_and_those_of_ddp(plan: str, labels: list[str]):
+    (tried, decisions), other = results(2, _guarded, plan)
+    assert (tried, decisions) == other
+    assert [label.replace("'", "") for label in tried] == labels
+    assert f"on {labels[0]}, after a trial" in decisions[0]
+
+
 def test_several_sizes_cannot_be_tried_with_a_memory():
     with pytest.raises(UsageError, match="remembers by bucket"):
         _memory()

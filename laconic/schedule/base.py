@@ -68,6 +68,10 @@ class AbstractSchedule(Component, ABC):
         """Which item is needed how early in the forward pass, smaller first; None: messages leave in bucket order."""
         return None
 
+    def barrier(self) -> AbstractSchedule:
+        """How it would cut buckets if steps were not delayed."""
+        return self
+
     def candidates(self) -> tuple[AbstractSchedule, ...]:
         """Settings to try where one of them is 'auto'."""
         return ()

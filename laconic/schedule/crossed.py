@@ -23,6 +23,7 @@ from laconic.schedule.fused import Fused
 from laconic.schedule.measured import ON, AbstractMeasured
 from laconic.schedule.merged import in_runs
 from laconic.schedule.partition import planned
+from laconic.schedule.planned import Planned
 from laconic.schedule.priority import AUTO
 from laconic.schedule.profile import Profile
 
@@ -64,6 +65,9 @@ class Crossed(AbstractMeasured):
 
     def urgency(self, items: Sequence[Item], profile: Profile) -> list[int]:
         return list(profile.first_use)
+
+    def barrier(self) -> AbstractSchedule:
+        return Planned() if self.bucket == PLANNED else self
 
     def candidates(self) -> tuple[AbstractSchedule, ...]:
         return tuple(replace(self, bucket=b) for b in _TRIED) if self.bucket == AUTO else ()
