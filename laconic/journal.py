@@ -9,6 +9,7 @@ listed in `logged_steps` and readers leave them out of timings.
     wire_bytes_each, tx_bytes_each, exchanges_each     the same; wait_s and tx_bytes_each are null where not known
     wire_bytes, dense_bytes, tx_bytes         since distribute(), up to the last step
     logged_steps                              the steps that ended an interval with a log
+    settled_after                             so many steps had been taken when measured orders of messages had settled
     logs                                      [{step, seconds, wire_bytes, tx_bytes, metrics}]
 
 `seconds` of a log is training time: the mean of the intervals without an evaluation, times the steps taken.
@@ -126,6 +127,7 @@ class Journal:
         self.plan, self.steps = "", 0
         self.intervals: list[Interval] = []
         self.logged_steps: list[int] = []
+        self.settled_after = 0
         self.logs: list[Entry] = []
         self._link = Link(interface=interface)
         self._watches: list[Watch] = []
@@ -156,6 +158,8 @@ class Journal:
         self.steps += 1
         before, self._previous = self._previous, self._counts()
         self._total = self._previous
+        if any(other.last.settling for other in self._watches):
+            self.settled_after = self.steps
         if before is not None:
             self._note(_between(before, self._previous, self.steps))
         self._logged = False
@@ -221,6 +225,7 @@ class Journal:
             "dense_bytes": total.dense_bytes,
             "tx_bytes": total.tx_bytes,
             "logged_steps": self.logged_steps,
+            "settled_after": self.settled_after,
             "logs": [asdict(entry) for entry in self.logs],
         }
 

@@ -2,7 +2,8 @@
 
     WARM steps      as they come
     WATCH steps     when gradients are ready, which module uses which parameter first, whether steps may be delayed
-    then            rank 0's profile and everybody's cost curve -> settings to try; number 0 is what is in use
+    then            rank 0's profile and everybody's cost curve -> settings to try; number 0 is what is in use, or
+                    DDP's buckets
     trial           settings take turns (schedule/halving.py); the slowest rank's medians count, rank 0 decides, all
                     change at the same step; the decision is logged and kept in `replica.decisions`
     every RECHECK   has the time of a step drifted by more than DRIFT? Then watch and try again
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 from laconic import buckets as cutting
 from laconic.buckets import Bucket, Unit
 from laconic.compress import Identity
+from laconic.core import memory
 from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import UsageError
 from laconic.core.units import seconds_text
@@ -51,6 +53,11 @@ class Setting:
     schedule: AbstractSchedule
     runs: Runs
     crosses: bool
+
+    def does_as(self, other: Setting) -> bool:
+        """The same messages at the same moments?"""
+        mine, theirs = self.schedule, other.schedule
+        return (self.runs, self.crosses, mine.chunk_bytes) == (other.runs, other.crosses, theirs.chunk_bytes)
 
 
 class Pilot:
@@ -123,6 +130,11 @@ class Pilot:
             case "settled":
                 self._settled(took)
 
+    @property
+    def settling(self) -> bool:
+        """Is it still measuring or trying?"""
+        return self._phase in ("watch", "trial")
+
     def close(self) -> None:
         if self._scout is not None:
             self._scout.stop()
@@ -156,7 +168,7 @@ class Pilot:
         self._profile = self._measure(agreement)
         tried = [self._worked_out(s) for s in self.schedule.candidates() or (self.schedule,)]
         if self.schedule.crosses:
-            self.settings = [*self._barriers(tried), *tried]
+            self.settings = self._with_what_is_in_use([*self._barriers(tried), *tried])
         else:
             now = Setting("as it was", self.schedule, self._runs(), crosses=False)
             self.settings = [self.in_use or now, *tried]
@@ -180,7 +192,7 @@ class Pilot:
         self._phase = "settled"
         if not isinstance(self.replica.driver, Lanes):  # at least they leave in the order of the next pass
             self._profile = self._measure(agreement)
-            self._use(replace(self._worked_out(self.schedule), crosses=False))
+            self._use(Setting("as it was", self.schedule, self._runs(), crosses=False))
         return False
 
     def _unseen(self) -> str:
@@ -220,9 +232,18 @@ class Pilot:
     def _worked_out(self, schedule: AbstractSchedule) -> Setting:
         assert self._profile is not None
         items = self._items()
-        fixed = self._remembers and not schedule.recuts
-        runs = None if fixed else schedule.recut(items, self._profile)
-        return Setting(str(schedule), schedule, _tuples(runs or schedule.cut(items)), crosses=schedule.crosses)
+        if self._remembers and not schedule.recuts:
+            runs = self._runs()
+        else:
+            runs = _tuples(schedule.recut(items, self._profile) or schedule.cut(items))
+        return Setting(str(schedule), schedule, runs, crosses=schedule.crosses)
+
+    def _with_what_is_in_use(self, others: list[Setting]) -> list[Setting]:
+        """First, unless it is one of them; before the first trial nothing was chosen."""
+        used = self.in_use
+        if used is None or any(used.does_as(other) for other in others):
+            return others
+        return [replace(used, label="as it was"), *others]
 
     def _barriers(self, tried: list[Setting]) -> list[Setting]:
         """What a delayed step has to beat: one not delayed and, where buckets may change, DDP's own buckets."""
@@ -322,6 +343,7 @@ class Pilot:
         self._say(f"{self.schedule}: from step {self.replica.steps + 1} on {setting.label}, {why}.")
         self._trial, self._phase, self._recent, self._usual_s = None, "settled", [], 0.0
         self._count = 0
+        memory.release()  # blocks of the sizes that were tried
 
     def _settled(self, took: float | None) -> None:
         refused = self.schedule.crosses and bool(self.trouble)  # agreed on by all ranks
@@ -351,10 +373,10 @@ class Pilot:
         if self.replica.crossing is not None:
             self.replica.crossing.stop()
         self.replica.recut(self._cut(setting), chunk_bytes)
-        if not self.schedule.recuts:
-            self.in_use, self._phase, self._count = None, "watch", 0
+        self.in_use = setting
+        if not self.schedule.recuts:  # it is among those that are tried again
+            self._phase, self._count = "watch", 0
         else:
-            self.in_use = setting
             self._say(f"{self.schedule}: buckets as the checkpoint has them.")
             self._phase = "settled"
 

@@ -54,7 +54,7 @@ PRESETS: dict[str, Preset] = {
         "over servers a step ends before the next begins",
     ),
     "tictac": Preset("ps(colocated) / tac(guard=off)", "TicTac, Hashemi et al. 2019", "orders what is sent, see tac"),
-    "dear": Preset("crossed(guard=off)", "DeAR, Zhang et al. 2023", "real optimizers, see crossed"),
+    "dear": Preset("crossed('25MiB', guard=off)", "DeAR, Zhang et al. 2023", "real optimizers, see crossed"),
     "horovod": Preset(
         "fused('128MiB', first='128MiB')",
         "Horovod's fusion buffer, Sergeev and Del Balso 2018",

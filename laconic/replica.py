@@ -603,7 +603,8 @@ class Replica:
         )
         pairs = None if self.gossiping is None else self.gossiping.pairs
         staleness = seen.staleness if seen else pairs.staleness if pairs and pairs.bound is not None else None
-        return Stats(*done, self.reduced_by, staleness, seen.dropped if seen else 0)
+        settling = self.pilot is not None and self.pilot.settling
+        return Stats(*done, self.reduced_by, staleness, seen.dropped if seen else 0, settling)
 
     def state_dict(self) -> dict[str, Any]:
         """This rank's own state: save it on every rank, beside the model and the optimizer."""

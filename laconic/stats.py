@@ -17,6 +17,7 @@ class Stats:
     reduced_by: str = ""  # how sums are made: native, ring, ... or what allreduce(auto) measured and chose
     staleness: int | None = None  # the most steps that the slowest rank was behind this one; None: does not apply
     dropped_updates: int = 0  # steps of this rank that came too late to count
+    settling: bool = False  # is the order of messages still being measured and tried?
 
     @property
     def ratio(self) -> float:

@@ -5,9 +5,9 @@ the timed intervals of a rank are told apart by whether an exchange fell into th
 
     step = p * mean(talking) + (1 - p) * mean(silent),     p = talking steps / steps, up to the last talking one
 
-Left out are intervals in which any rank evaluated (called laconic.log), those of the first steps, while allocators,
-connections and compressors settle. For the same reason the first that talks, however late, counts as no longer than
-the median of those after it; any other counts as at most 5 medians of its kind.
+Left out are intervals in which any rank evaluated (called laconic.log) and those of the first steps, while allocators,
+connections and compressors settle and measured orders of messages are tried. For the same reason the first that talks,
+however late, counts as no longer than the median of those after it; any other counts as at most 5 medians of its kind.
 Bytes and waits are averaged with the same weights. A job is as fast as its slowest rank: `step_s` is the largest of
 the ranks' figures, bytes and waits are means over ranks. Where nobody waits (asp, gossip) a slow rank does not hold the
 others up, which the largest figure hides: `steps_per_s` counts the steps of all ranks.
@@ -90,7 +90,8 @@ def read_run(journals: Sequence[Mapping[str, Any]], plan: str) -> Run:
     if len(steps) != 1:
         raise LaconicError(f"Ranks took different numbers of steps: {', '.join(map(str, sorted(steps)))}.")
     evaluated = {step for journal in journals for step in journal["logged_steps"]}
-    ranks = [_of_rank(intervals(journal), talking_share(journal), evaluated) for journal in journals]
+    settled = max(WARMUP_STEPS, *(journal["settled_after"] for journal in journals))
+    ranks = [_of_rank(intervals(journal), talking_share(journal), evaluated, settled) for journal in journals]
     waits = [rank.wait_s for rank in ranks if rank.wait_s is not None]
     sent = [rank.tx_bytes for rank in ranks if rank.tx_bytes is not None]
     return Run(
@@ -134,14 +135,14 @@ class _Rank:
     tx_bytes: float | None
 
 
-def _of_rank(all_intervals: Sequence[Interval], share: float, evaluated: set[int]) -> _Rank:
+def _of_rank(all_intervals: Sequence[Interval], share: float, evaluated: set[int], settled: int) -> _Rank:
     if not all_intervals:
         raise LaconicError("The run took fewer than 2 steps with laconic.distribute, which is too few to time one.")
     talking, silent = ([i for i in all_intervals if i.talks is talks] for talks in (True, False))
     weight = share if talking and silent else float(bool(talking))
     kinds = ((weight, talking), (1 - weight, silent))
-    first = talking[0] if talking and talking[0].step > WARMUP_STEPS + 1 else None
-    groups = [(weight, _clipped(timed(kind, evaluated), first)) for weight, kind in kinds if kind]
+    first = talking[0] if talking and talking[0].step > settled + 1 else None
+    groups = [(weight, _clipped(timed(kind, evaluated, settled), first)) for weight, kind in kinds if kind]
 
     def mean(of: Callable[[Interval], Any]) -> Any:
         if any(of(interval) is None for _, group in groups for interval in group):
@@ -153,7 +154,7 @@ def _of_rank(all_intervals: Sequence[Interval], share: float, evaluated: set[int
     )
 
 
-def timed(kind: Sequence[Interval], evaluated: set[int]) -> Sequence[Interval]:
+def timed(kind: Sequence[Interval], evaluated: set[int], settled: int = WARMUP_STEPS) -> Sequence[Interval]:
     """Without evaluations and without the first steps, as far as anything is left then.
 
     A script that logs in nearly every step evaluates nothing: there all intervals count.
@@ -161,8 +162,11 @@ def timed(kind: Sequence[Interval], evaluated: set[int]) -> Sequence[Interval]:
     quiet = [interval for interval in kind if interval.step not in evaluated]
     if 4 * len(quiet) < len(kind):
         quiet = list(kind)
-    settled = [interval for interval in quiet if interval.step > WARMUP_STEPS + 1]
-    return settled or quiet
+    for steps in (settled, WARMUP_STEPS):
+        late = [interval for interval in quiet if interval.step > steps + 1]
+        if late:
+            return late
+    return quiet
 
 
 def _clipped(group: Sequence[Interval], first: Interval | None) -> list[Interval]:

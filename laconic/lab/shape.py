@@ -6,10 +6,10 @@ link is slower than asked. Up to 250 Mbit/s one bucket at 99% of the rate satisf
 rate with a bucket of 2 ms, which makes up for late timers, and 102% of the rate with a small one, which is all that a
 short message sees.
 
-The kernel is asked to hand over most of the small bucket at once, and no more (gso_max_size; up to 250 Mbit/s four
-packets): a larger piece would be cut into packets, and each piece has timers of its own, which cost some 20 us of the
-cores the ranks compute on. For the same reason the way down, where senders are held to its rate already, is `loose`: a
-lone sender never waits there, and many share 102% of it.
+The kernel is asked to hand over most of the small bucket at once, and no more (gso_max_size, of which it sets some 250
+bytes aside for headers; up to 250 Mbit/s three packets): a larger piece would be cut into packets, and each piece has
+timers of its own, which cost some 20 us of the cores the ranks compute on. For the same reason the way down, where
+senders are held to its rate already, is `loose`: a lone sender never waits there, and many share 102% of it.
 
 The queue behind a bucket holds 100 ms at the link's rate, within 256 KB and 4 MB; TCP finds its speed without
 losing much.
@@ -61,7 +61,7 @@ class Shape:
 
     def loose_words(self) -> str:
         """The same where no single sender is faster than the rate."""
-        return self._tbf(LOOSE, 2 * self.small_bytes)
+        return self._tbf(LOOSE, 2 * max(self.small_bytes, SLOW_BYTES))
 
     def _tbf(self, share: float, burst_bytes: int) -> str:
         return f"tbf rate {round(self.rate * share)}bit limit {self.queue_bytes}b burst {burst_bytes}b"

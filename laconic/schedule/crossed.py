@@ -72,5 +72,8 @@ class Crossed(AbstractMeasured):
     def candidates(self) -> tuple[AbstractSchedule, ...]:
         return tuple(replace(self, bucket=b) for b in _TRIED) if self.bucket == AUTO else ()
 
+    def papers(self) -> tuple[str, ...]:
+        return (self.paper, "shi2019mgwfbp") if self.bucket == PLANNED else (self.paper,)
+
     def traits(self) -> dict[str, object]:
         return {"overlaps": "backward and the next forward pass", "buckets": self.bucket}

@@ -54,6 +54,7 @@ def journal(
     wire: list[int] | None = None,
     tx: list[int] | None = None,
     logged: list[int] | None = None,
+    settled_after: int = 0,
     plan: str = PLAN,
     logs: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
@@ -70,6 +71,7 @@ def journal(
         "exchanges": sum(talks or [1] * count) + first_talks,
         "exchanges_each": talks or [1] * count,
         "logged_steps": logged or [],
+        "settled_after": settled_after,
         "logs": logs or [],
     }
 

@@ -129,3 +129,13 @@ def test_ranks_that_took_different_steps_are_found_out():
 def test_a_run_without_two_steps_cannot_be_timed():
     with pytest.raises(LaconicError, match="too few to time one"):
         read_run([journal([])], PLAN)
+
+
+def test_steps_in_which_orders_were_tried_are_left_out_on_all_ranks() -> None:
+    tried, chosen = [2.0] * 8, [1.0] * 4
+    ranks = [journal(tried + chosen, settled_after=settled) for settled in (0, 8)]
+    assert read_run(ranks, PLAN).step_s == 1.0
+
+
+def test_a_run_that_ended_before_they_had_settled_is_timed_all_the_same() -> None:
+    assert read_run([journal([2.0] * 8, settled_after=9)], PLAN).step_s == 2.0

@@ -191,6 +191,15 @@ def test_a_slow_rank_is_stopped_again_and_again_and_still_finishes(tmp_path: Pat
         assert job.wait(LONG_S) == 0
 
 
+def test_a_rank_stays_on_the_cores_of_its_site(tmp_path: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    script = written(
+        tmp_path, "import os, sys\nopen(sys.argv[1] + '/cores', 'w').write(str(sorted(os.sched_getaffinity(0))))\n"
+    )
+    assert run(script, [Site("127.0.0.1", cores=(core,))]) == (0, "")
+    assert (tmp_path / "cores").read_text() == f"[{core}]"
+
+
 def test_numpy_draws_differ_between_ranks_and_torch_draws_do_not(tmp_path: Path) -> None:
     script = written(
         tmp_path,

@@ -98,7 +98,9 @@ def kernel(signature: str) -> Callable[[Callable[..., Any]], Kernel]:
 def cache_folder() -> Path | None:
     """Where compiled kernels are kept; None where nothing can be written at all."""
     name = f"kernels-{_fingerprint()}"
-    places = [Path(config.CACHE_DIR) / "laconic"] if config.CACHE_DIR else [_home(), _temporary()]
+    with _setting:  # else another thread's `_caching_in` could pass for the user's own
+        chosen = config.CACHE_DIR
+    places = [Path(chosen) / "laconic"] if chosen else [_home(), _temporary()]
     for place in filter(None, places):
         with contextlib.suppress(OSError):
             folder = place / name
