@@ -11,6 +11,7 @@ otherwise DDP itself is, and that is said.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import fmean
 
 from laconic.cli import probe, profile
+from laconic.cli.servers import job_key
 from laconic.compare.lines import Setting
 from laconic.compare.measured import Run
 from laconic.compare.order import Turn
@@ -90,7 +92,8 @@ def _tried(texts: Sequence[str], trial: Trial, sites: Sequence[Site], say: Say) 
     """Measured steps, by turns."""
     rows = [read_row(text) for text in texts]
     setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
-    request = Request(setting, tuple(rows), trial.script, LIMIT_S, trial.last_step)
+    trust = job_key(None, os.environ, insecure=False)
+    request = Request(setting, tuple(rows), trial.script, LIMIT_S, trial.last_step, trust)
     show = Show([], sys.stderr)
     seen: dict[str, list[float]] = {text: [] for text in texts}
     for repetition in range(TRIES):

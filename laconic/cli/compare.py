@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import os
 import shlex
 import signal
 import sys
@@ -20,6 +21,7 @@ from laconic.cli.auto import STEPS, Trial, choose, is_auto
 from laconic.cli.lab_options import add_lab_options, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
+from laconic.cli.servers import job_key
 from laconic.cli.signals import ENDING
 from laconic.compare.html import page
 from laconic.compare.lines import Comparison, Setting
@@ -182,7 +184,7 @@ def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> 
         machine=facts(),
         batch=work.batch,
     )
-    return Request(setting, rows, work.script, args.limit, work.last_step)
+    return Request(setting, rows, work.script, args.limit, work.last_step, job_key(None, os.environ, insecure=False))
 
 
 def _link(spec: LabSpec | None) -> str:

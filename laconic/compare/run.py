@@ -9,7 +9,7 @@ import json
 import re
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,9 +36,10 @@ class Request:
     script: Callable[[int], Script]  # by repetition: tasks get another seed in each
     limit_s: float  # for one run
     last_step: int | None = None  # where to end a script that does not take the number of steps as an argument
+    trust: Mapping[str, str] = field(default_factory=dict)  # variables: the key of plans with servers on several hosts
 
     def environment(self, row: Row, folder: Path) -> dict[str, str]:
-        told = {"LACONIC_PLAN": row.plan, "LACONIC_JOURNAL": str(folder)}
+        told = {"LACONIC_PLAN": row.plan, "LACONIC_JOURNAL": str(folder), **self.trust}
         return told if self.last_step is None else told | {"LACONIC_STEPS": str(self.last_step)}
 
 

@@ -17,6 +17,7 @@ from laconic.compare.show import Show
 from laconic.compare.workload import workload
 from laconic.launch.job import Site, local_sites
 from tests.compare.made import run, written
+from tests.lab.machine import laconic, needs_lab
 
 
 def compared(script: str, plans: Sequence[str], *, steps: int | None = None, repeat: int = 1) -> Comparison:
@@ -115,3 +116,14 @@ def test_the_last_line_is_shown_without_what_would_move_the_cursor(tmp_path: Pat
     log.write_bytes(b"first\nstep 1\rstep 2\x1b[K \x1b[31mred\x07\n\n")
     assert last_line(log).split() == ["step", "2", "red"]
     assert last_words(log).startswith("first\nstep 1\nstep 2")
+
+
+@needs_lab
+@pytest.mark.timeout(300)
+def test_plans_with_servers_are_compared_on_emulated_hosts() -> None:
+    """Servers on several hosts want a key; `laconic run --hosts` makes one, and so must this."""
+    small = ("--layers", "1", "--width", "32", "--heads", "1", "--batch", "2", "--eval-windows", "8")
+    rows = ("--plans", "ps(colocated)", "--baselines", "ddp", "--steps", "3", "--repeat", "1")
+    code, out, err = laconic("compare", "bytes", *small, *rows, "--hosts", "2").finished()
+    assert code == 0, err
+    assert "FAILED" not in out
