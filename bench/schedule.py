@@ -8,7 +8,8 @@
 Every plan trains a model of its own. First all run alone until measured schedules have settled (their decisions are
 printed); then plans take turns, a few steps each, in an order that moves on by one. Printed: the median step, the
 median ratio of DDP's step beside it to the plan's (above 1: faster than DDP) with its spread, time the training
-thread waited, and at the end how much of DDP's step is communication: `silent` is the floor.
+thread waited, CPU time of rank 0 with its messages, and at first how much of DDP's step is communication: `silent` is
+the floor. On two shared cores DDP beside itself spreads by several percent: 15 turns tell 1%, 5 turns 4%.
 
 Must hold on 4 hosts: at the rate where communication is about as long as backward, planned and crossed >= 1.10; with
 qsgd(4) >= 1.5 of ddp+bf16 where that is half communication; at 50, 100, 200, 500, 1000 mbit and unshaped none below
@@ -88,6 +89,7 @@ class Trainee:
         self.replica = laconic.distribute(self.model, self.optimizer, plan)
         self.seconds: list[float] = []
         self.waited: list[float] = []
+        self.cpu: list[float] = []
 
     def run(self, steps: int, *, keep: bool) -> None:
         dist.barrier()
@@ -95,14 +97,16 @@ class Trainee:
         for number in range(steps + 1):
             if number == 1:
                 began, waited = time.perf_counter(), self.replica.stats.exposed_wait_s or 0.0
+                worked = time.process_time()
             F.cross_entropy(self.model(self.x).flatten(0, -2), self.y).backward()
             self.optimizer.step()
             self.optimizer.zero_grad()
-        if not isinstance(self.replica, DdpReplica) and self.replica.crossing is not None:
-            self.replica.flush()  # the last step belongs to this turn
         if keep:
             self.seconds.append((time.perf_counter() - began) / steps)
+            self.cpu.append((time.process_time() - worked) / steps)
             self.waited.append(((self.replica.stats.exposed_wait_s or 0.0) - waited) / steps)
+        if not isinstance(self.replica, DdpReplica) and self.replica.crossing is not None:
+            self.replica.flush()  # not counted: what the step before the first counted one left under way was
 
 
 def main() -> None:
@@ -135,7 +139,8 @@ def show(model: str, trainees: list[Trainee]) -> None:
         ratios = sorted(b / s for b, s in zip(base.seconds, t.seconds, strict=True))
         print(
             f"  {t.plan:{width}}  {seconds_text(median(t.seconds)):>8}  x ddp {median(ratios):.3f} "
-            f"[{ratios[0]:.3f} .. {ratios[-1]:.3f}]  waited {seconds_text(median(t.waited)):>8}"
+            f"[{ratios[0]:.3f} .. {ratios[-1]:.3f}]  waited {seconds_text(median(t.waited)):>8}  "
+            f"cpu {seconds_text(median(t.cpu)):>8}"
         )
     for t in trainees:
         for decision in [] if isinstance(t.replica, DdpReplica) else t.replica.decisions:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch._utils import _unflatten_dense_tensors
 
 from laconic import kernels as kernel
 from laconic.compress import AbstractCompressor, Identity
@@ -22,6 +23,7 @@ from laconic.schedule import AbstractSchedule, Item
 SMALL = 1024  # elements of a matrix
 SMALL_VECTOR = 65536  # biases and norm scales are shorter; longer vectors are worth compressing
 ALIGN = 4096  # elements: chunks begin at multiples, so that no codec's block is cut in two
+FEW = 4096  # elements of a gradient that need not be copied while they are in the cache
 
 
 class Unit(NamedTuple):
@@ -54,7 +56,9 @@ class Bucket:
         self.whole = torch.empty(0)  # gradients and riders
         self._flat = torch.empty(0)
         self._views: list[Tensor] = []
+        self._taken: list[Tensor] = []  # the last views
         self._more: list[Tensor] = []  # of a memory that is added to them
+        self._later: list[tuple[Tensor, Tensor]] = []  # small gradients and their places, copied all at once
         self._sums: list[Tensor] = []  # of the gradients taken; not finite where one of them is not
         self._finite = True  # as far as a kernel looked
         self.added = False  # does what was taken hold a memory already?
@@ -71,11 +75,14 @@ class Bucket:
     def rearm(self) -> None:
         self._finite, self.added = True, False
         self.waiting = set(range(len(self.params)))
-        self._sums = []
-        self._views, self._more = [], []
+        self._sums, self._later = [], []
+        self._taken, self._views, self._more = self._views, [], []
 
     def take(self, i: int, more: Tensor | None = None) -> None:
         """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros.
+
+        Small ones of plain buckets are copied together when the bucket leaves: who changes a gradient in place between
+        our hook and that moment changes what is exchanged, or not. Hooks that do belong before `distribute`.
 
         `more`: a flat vector to which gradients are added on the way, the same in all calls of a pass.
         """
@@ -89,11 +96,14 @@ class Bucket:
             else:
                 self._views[i].zero_()
             return
-        grad = grad.detach()  # of backward(create_graph=True); what is exchanged has no history
+        if grad.requires_grad:
+            grad = grad.detach()  # of backward(create_graph=True); what is exchanged has no history
         if grad.is_sparse:
             name = self.spec.names[i]
             raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
-        if self._more and self._by_kernel:
+        if self.plain and not self._more:
+            self._share(grad, self._views[i])
+        elif self._more and self._by_kernel:
             self._finite &= kernel.add_finite(grad, self._more[i], self._views[i])
         elif self._more:
             torch.add(grad, self._more[i], out=self._views[i])
@@ -104,10 +114,28 @@ class Bucket:
             torch.mul(grad, self.weight, out=self._views[i])
             self._sums.append(_sum(grad))
 
+    def _share(self, grad: Tensor, place: Tensor) -> None:
+        """What this rank adds to a plain mean."""
+        if grad.numel() < FEW:
+            self._later.append((grad, place))
+        else:
+            torch.mul(grad, self.weight, out=place)
+            self._sums.append(_sum(grad))
+
+    def _take_small(self) -> None:
+        if self._later:
+            shares = torch.cat([grad.reshape(-1) for grad, _ in self._later])
+            self._sums.append(_sum(shares))
+            shares.mul_(self.weight)
+            places = [place for _, place in self._later]
+            torch._foreach_copy_(places, _unflatten_dense_tensors(shares, places))
+            self._later = []
+
     def gradients(self, more: Tensor | None = None) -> tuple[Tensor, list[bool]]:
         """All gradients times `weight` (and `more`), flat, good until the next pass; and which hold NaN or infinity."""
         for i in sorted(self.waiting):
             self.take(i, more)
+        self._take_small()
         if self._finite and (not self._sums or bool(torch.isfinite(torch.stack(self._sums)).all())):
             return self._flat, [False] * len(self.params)
         return self._flat, [not bool(torch.isfinite(view).all()) for view in self._views]
@@ -116,7 +144,11 @@ class Bucket:
         """Room for what is about to be taken."""
         self.whole = memory.empty(self.spec.numel + self.room, self.spec.dtype, self.device)
         self._flat = self.whole[: self.spec.numel]
-        self._views = self.spec.views(self._flat)
+        self._taken = []
+        if 0 in self.spec.sizes:
+            self._views = self.spec.views(self._flat)
+        else:  # the same in a quarter of the time, but for the shapes of empty tensors
+            self._views = list(_unflatten_dense_tensors(self._flat, self.params))
         self._more = [] if more is None else self.spec.views(more)
         self.added = more is not None
 
@@ -159,7 +191,9 @@ class Bucket:
         A parameter nobody used keeps no gradient, so that optimizers leave it alone.
         """
         targets, means = [], []
-        for p, piece, yes in zip(self.params, self.spec.views(mean), used, strict=True):
+        known = self._taken and mean.data_ptr() == self._taken[0].data_ptr() and mean.numel() == self.spec.numel
+        pieces = self._taken if known else self.spec.views(mean)
+        for p, piece, yes in zip(self.params, pieces, used, strict=True):
             if yes and not keep and p.is_contiguous():
                 p.grad = piece
             elif yes:
@@ -170,6 +204,7 @@ class Bucket:
         if targets:
             torch._foreach_copy_(targets, means)
         self.whole = self._flat = torch.empty(0)
+        self._taken = []
 
     def poison(self, bad: Sequence[bool]) -> None:
         """Everybody sees what one rank saw, so that GradScaler skips the step on all ranks."""
@@ -184,6 +219,7 @@ class Bucket:
         with torch.no_grad():
             torch._foreach_copy_(list(self.params), self.spec.views(flat))
         self.whole = self._flat = torch.empty(0)
+        self._taken = []
 
 
 def _sum(t: Tensor) -> Tensor:

@@ -84,13 +84,14 @@ class Crossing:
         self._hooks.append(optimizer.register_load_state_dict_pre_hook(lambda *_: self.flush()))
         self._steppers = [_stepper(optimizer, b) for b in self.replica.buckets]
         self._order = list(order)
-        self.on = True
+        self.on = self.replica.riders.delayed = True
 
     def stop(self) -> None:
         self.flush()
         for hook in self._hooks:
             hook.remove()
-        self._hooks, self._gates, self._steppers, self.on = [], {}, [], False
+        self._hooks, self._gates, self._steppers = [], {}, []
+        self.on = self.replica.riders.delayed = False
 
     # ------------------------------------------------------------- through a step
 

@@ -13,8 +13,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from laconic import baseline, inventory, lazily, tracing
+from laconic import baseline, inventory, tracing
 from laconic.compress.identity import Identity
+from laconic.core import memory
 from laconic.core.errors import LaconicError, PeerError, UsageError
 from laconic.drive.agree import agree
 from laconic.drive.alone import Alone
@@ -59,6 +60,7 @@ def distribute(
     if nonfinite not in ("raise", "skip"):
         raise UsageError(f"nonfinite={nonfinite!r}: it is 'raise' or 'skip'.")
     session = init()
+    memory.keep_pages()  # baselines have it, too
     if Profiler.current is not None:
         Profiler.current.attach(model, optimizer)
     try:
@@ -122,10 +124,7 @@ def _attach(
 
 def _adds_up_only(plan: Plan | baseline.Baseline) -> bool:
     """Is every exchange one sum that nobody splits in two? Then a lane would have nothing to do."""
-    if isinstance(plan, baseline.Baseline):
-        return True
-    sums = isinstance(plan.topology, AllReduce) and plan.compress == Identity() and not lazily.concerns(plan.sync)
-    return sums and plan.subject is Subject.GRADIENT and not plan.schedule.crosses
+    return isinstance(plan, baseline.Baseline) or (plan.adds_up and not plan.schedule.crosses)
 
 
 def _fit(plan: Plan, world: int) -> None:

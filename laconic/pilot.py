@@ -38,6 +38,7 @@ from laconic.schedule.halving import Halving
 from laconic.schedule.queueing import Message, launch_order
 
 if TYPE_CHECKING:
+    from laconic.plan import Plan
     from laconic.replica import Replica
 
 WARM, WATCH = 1, 3
@@ -66,6 +67,8 @@ class Pilot:
         self.replica, self.model, self.clock = replica, model, clock or WallClock()
         self.schedule = replica.plan.schedule
         self.trouble = _cannot_cross(replica) if self.schedule.crosses else ""
+        if isinstance(replica.driver, Lanes) and replica.plan.adds_up:
+            replica.driver.use(0)  # until a setting asks for lanes
         self.settings: list[Setting] = []
         self.in_use: Setting | None = None
         self._gate: dict[str, str] = {}
@@ -239,11 +242,12 @@ class Pilot:
         return Setting(str(schedule), schedule, runs, crosses=schedule.crosses)
 
     def _with_what_is_in_use(self, others: list[Setting]) -> list[Setting]:
-        """First, unless it is one of them; before the first trial nothing was chosen."""
+        """First, where it is favoured; before the first trial nothing was chosen."""
         used = self.in_use
-        if used is None or any(used.does_as(other) for other in others):
+        if used is None:
             return others
-        return [replace(used, label="as it was"), *others]
+        same = [other for other in others if used.does_as(other)] or [replace(used, label="as it was")]
+        return [same[0], *(other for other in others if other is not same[0])]
 
     def _barriers(self, tried: list[Setting]) -> list[Setting]:
         """What a delayed step has to beat: one not delayed and, where buckets may change, DDP's own buckets."""
@@ -275,17 +279,21 @@ class Pilot:
         urgent = self._urgency(setting)
         order = sorted(replica.units, key=lambda u: u.spec.id)
         ordered = setting.crosses or not isinstance(replica.driver, Lanes)
-        if ordered and urgent is not None and not setting.schedule.halves:
-            replica.reorder(self._by_priority(order, urgent, setting))
-        else:
-            replica.reorder(order)
-        if isinstance(replica.driver, Lanes):
-            replica.driver.width = _width(setting.schedule, len(replica.driver.desks))
+        self._set_width(setting)
         if setting.crosses:
             assert replica.crossing is not None
             second = sorted(order, key=lambda u: (urgent[u.bucket] if urgent is not None else 0, u.spec.id))
             replica.crossing.start(self._gate, [u.spec.id for u in second])
+        if ordered and urgent is not None and not setting.schedule.halves:
+            replica.reorder(self._by_priority(order, urgent, setting))
+        else:
+            replica.reorder(order)
         self.in_use = setting
+
+    def _set_width(self, setting: Setting) -> None:
+        driver = self.replica.driver
+        if isinstance(driver, Lanes):
+            driver.use(_width(setting, self.replica.plan, len(driver.desks)))
 
     def _cut(self, setting: Setting) -> list[Bucket]:
         replica = self.replica
@@ -373,6 +381,7 @@ class Pilot:
         if self.replica.crossing is not None:
             self.replica.crossing.stop()
         self.replica.recut(self._cut(setting), chunk_bytes)
+        self._set_width(setting)
         self.in_use = setting
         if not self.schedule.recuts:  # it is among those that are tried again
             self._phase, self._count = "watch", 0
@@ -398,7 +407,10 @@ def _tuples(runs: list[list[int]]) -> Runs:
     return tuple(map(tuple, runs))
 
 
-def _width(schedule: AbstractSchedule, lanes: int) -> int:
+def _width(setting: Setting, plan: Plan, lanes: int) -> int:
+    schedule = setting.schedule
+    if plan.adds_up and not setting.crosses:
+        return 0  # as under `fused`
     if schedule.credit_bytes is None or schedule.chunk_bytes is None:
         return lanes
     return max(1, min(lanes, schedule.credit_bytes // schedule.chunk_bytes))

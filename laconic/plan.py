@@ -141,6 +141,12 @@ class Plan:
         return Subject.MODEL if isinstance(self.topology, Gossip) else self.sync.subject_at(step)
 
     @property
+    def adds_up(self) -> bool:
+        """Is every exchange a single sum of gradients?"""
+        sums = isinstance(self.topology, AllReduce) and self.compress == Identity()
+        return sums and self.subject is Subject.GRADIENT and not isinstance(self.sync, AbstractLazy | CMFL)
+
+    @property
     def promises(self) -> Promises:
         """The most that a fault can cost, how stale models may be, whether replicas are equal: in words."""
         return promises(self.sync, self.topology, self.compress)

@@ -1,7 +1,8 @@
 """What an exchange costs in the run under way, by size: through the replica's own driver, compressor and all.
 
 `laconic probe` (planner/probing.py) times the backend's bare collectives in a job of its own, before a plan is chosen;
-here a plan has been chosen, and what counts is an exchange with its coding, its lanes or servers, beside this training.
+here a plan has been chosen, and what counts is an exchange with its coding, the lanes (if they are in use just then) or
+servers, beside this training.
 Sizes take turns, three times after a first that is thrown away; the median of the slowest rank counts, so the curve
 is the same everywhere. Larger sizes are left out once more than `PATIENCE_S` was spent. Messages travel while backward
 computes, so a core computes here, too: on idle cores a message looks cheaper than it will be.

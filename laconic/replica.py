@@ -178,9 +178,10 @@ class Replica:
                 f"failed midway. Use checkpoint(use_reentrant=False); after a failed pass, close() this replica and "
                 f"distribute again on all ranks."
             )
-        self._tell_ready(b, bucket.spec.names[i])
-        bucket.take(i, self.error_memory(bucket))
-        if self.plan.schedule.overlaps and not self._turning.delay:
+        if self.crossing is not None or self.pilot is not None or self.spans is not None:
+            self._tell_ready(b, bucket.spec.names[i])
+        bucket.take(i, None if bucket.plain else self.error_memory(bucket))
+        if not bucket.waiting and self.plan.schedule.overlaps and not self._turning.delay:
             while self._next < len(self._line) and not self.buckets[self._line[self._next].bucket].waiting:
                 self._launch(self._line[self._next])
 

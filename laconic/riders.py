@@ -39,8 +39,14 @@ class Riders:
         self._plan, self._inventory, self._seat = plan, inventory, seat
         self.carrier: Bucket | None = None  # the bucket they ride with in this turn
         self.late = answers_late(plan)
-        self.with_statistics = wait(plan, inventory.statistics())  # where there is no carrier
+        self.delayed = False  # are steps taken during the next forward pass, long after the vote? (crossing.py)
+        self._few = wait(plan, inventory.statistics())
         self._mine: Flags | None = None  # this rank's vote, while it is under way
+
+    @property
+    def with_statistics(self) -> bool:
+        """Where there is no carrier."""
+        return self._few and not self.delayed
 
     @property
     def aboard(self) -> bool:
@@ -48,6 +54,7 @@ class Riders:
 
     def settle(self, line: Sequence[Unit], live: Sequence[Bucket]) -> None:
         """Another turn, of these buckets in this order."""
+        line = () if self.delayed else line
         self.carrier = make_room(self._plan, line, live, self._inventory.statistics())
 
     def ride(self, carrier: Bucket, mine: Flags) -> None:
@@ -90,7 +97,7 @@ def carrier(plan: Plan, line: Sequence[Unit], live: Sequence[Bucket]) -> Bucket 
     """The last bucket, if all of it is one sum that is waited for in this step."""
     if not line or line[-1].chunk >= 0 or not isinstance(plan.topology, AllReduce):
         return None
-    if plan.schedule.crosses or lazily.concerns(plan.sync) or answers_late(plan):
+    if lazily.concerns(plan.sync) or answers_late(plan):
         return None
     last = next(b for b in live if b.spec.id == line[-1].bucket)
     return last if last.plain and last.spec.dtype == torch.float32 else None
@@ -106,7 +113,7 @@ def answers_late(plan: Plan) -> bool:
 def wait(plan: Plan, statistics: Sequence[Tensor]) -> bool:
     """Do statistics go with the vote, or before it?"""
     few = sum(t.nbytes for t in statistics) <= FEW_BYTES and all(t.dtype == torch.float32 for t in statistics)
-    return few and not plan.schedule.crosses and not answers_late(plan)
+    return few and not answers_late(plan)
 
 
 def board(room: Tensor, statistics: Sequence[Tensor], used: Sequence[bool], bad: Sequence[bool], world: int) -> None:

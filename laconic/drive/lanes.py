@@ -13,6 +13,9 @@ An exchange may be launched to stop after its first round; `go_on` queues the re
 launched may `depart`: somebody takes the futures and collects each when it is needed, perhaps a step later. A small
 exchange that must not stand in line goes `aside`, on a lane of its own.
 
+With a `width` of 0 no lane looks: exchanges of a single sum are issued and waited for by who launches them, which saves
+the change of threads.
+
 `waited_s` is the time `collect` (or `finish`) stood still: waiting for peers, and coding that backward did not hide.
 """
 
@@ -44,7 +47,7 @@ class Lanes:
         """`desks`: each on a group of its own; all ranks give theirs in the same order. `another`: opens one more."""
         self.waited_s = 0.0
         self.desks = list(desks)
-        self.width = len(self.desks)  # lanes in use: as many exchanges are under way at once
+        self.width = len(self.desks)  # lanes in use: as many exchanges are under way at once; 0: without lanes
         self._another = another
         self._side: tuple[TorchDist, ThreadPoolExecutor] | None = None
         self._clock = clock or WallClock()
@@ -61,11 +64,19 @@ class Lanes:
         """For what is not an exchange: comparing ranks, sending the first parameters."""
         return self.desks[0].group
 
+    def use(self, width: int) -> None:
+        """So many lanes from here on; all ranks at the same step."""
+        assert not (self._launched or self._paused or self.desks[0].busy), "something is under way"
+        self.width = width
+
     @property
     def roster(self) -> Roster:
         return self.desks[0].roster
 
     def launch(self, place: Place, program: Exchange) -> None:
+        if not self.width:
+            self.desks[0].launch(place, program)
+            return
         lane = len(self._launched) % self.width
         self._launched.append(self._threads[lane].submit(_run, self.desks[lane], place, program))
 
@@ -123,7 +134,13 @@ class Lanes:
             self.waited_s += self._clock.now() - start
 
     def finish(self) -> list[Exchanged]:
-        return self.collect(self.depart())
+        if self.width:
+            return self.collect(self.depart())
+        before = self.desks[0].waited_s
+        try:
+            return self.desks[0].finish()
+        finally:
+            self.waited_s += self.desks[0].waited_s - before
 
     def _end(self, launched: Sequence[Future[Exchanged]]) -> None:
         """After an error no lane may stay behind: it would wait for peers that never come, also when Python ends."""

@@ -96,6 +96,10 @@ class TorchDist:
         self._order.append(place)
         self._advance(_Flight(place, program, [], lambda: None, tags(place.step, place.number), -1))
 
+    @property
+    def busy(self) -> bool:
+        return bool(self._order)
+
     def first_round(self, place: Place, program: Exchange) -> None:
         """Launch, and wait for the first answer; it is handed over by `rest`."""
         self.launch(place, program)

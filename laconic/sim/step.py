@@ -150,7 +150,8 @@ def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[Exchange]
     out = [_exchange(plan, buckets[u.bucket], u, setting, ways, ready) for u in launched]
     if plan.subject is Subject.MODEL or not setting.machine.votes:
         return out
-    rides = plan.subject is Subject.GRADIENT and riders.carrier(plan, launched, buckets) is not None
+    rides = plan.subject is Subject.GRADIENT and not plan.schedule.crosses
+    rides = rides and riders.carrier(plan, launched, buckets) is not None
     return _with_riders(out, model, setting.machine, ways, rides=rides)
 
 

@@ -57,6 +57,8 @@ def virtual(plan: Plan, job: Job, world: int, steps: int, every: int, step_s: fl
         model, optimizer = job.make()
         seat = Seat(rank, world, plan.topology)
         replica = Replica(inventory.take(model, optimizer), optimizer, plan, seat, driver, driver.link, "raise")
+        replica.riders.delayed = plan.schedule.crosses  # as sim/step.py counts messages
+        replica.reorder(replica.units)
         batches = job.batches(rank, world)
         for step in range(1, steps + 1):
             x, y = next(batches)

@@ -179,6 +179,30 @@ def test_running_statistics_are_averaged(plan: str) -> None:
     assert n_a == n_b == 8
 
 
+def _empty(rank: int, world: int, plan: str) -> list[tuple[int, ...]]:
+    """A parameter without elements at the front, in the middle and at the end of a bucket."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 8), nn.Linear(8, 4))
+    for name in ("a", "b"):
+        model.register_parameter(name, nn.Parameter(torch.empty(0, 5)))
+    model[0].register_parameter("none", nn.Parameter(torch.empty(3, 0)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    laconic.distribute(model, optimizer, plan)
+    for _ in range(2):
+        nothing = sum(p.sum() for p in model.parameters() if p.numel() == 0)
+        (model(torch.ones(2, 6)).sum() + nothing).backward()
+        shapes = [tuple(p.grad.shape) for p in model.parameters() if p.grad is not None]
+        assert shapes == [tuple(p.shape) for p in model.parameters()]
+        optimizer.step()
+        optimizer.zero_grad()
+    return shapes
+
+
+@pytest.mark.parametrize("plan", ["none", "none / wfbp", "ef(topk(0.5))", "qsgd(4) / wfbp"])
+def test_parameters_without_elements_take_part(plan: str) -> None:
+    assert len(results(2, _empty, plan)[0]) == 7
+
+
 def _mixed(rank: int, world: int) -> tuple[list[torch.dtype], bool, Tensor]:
     laconic.init(timeout_s=30)
     torch.manual_seed(rank)

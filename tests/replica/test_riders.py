@@ -24,7 +24,7 @@ RIDE = [
     "none / blocks(2) / wfbp",
     "allreduce(algorithm=ring)",
 ]
-WALK = ["crossed", "none / fused(4KiB, chunk=1KiB)", "ps", "lag", "none / blocks(2, delay=1) / wfbp", "bf16"]
+WALK = ["none / fused(4KiB, chunk=1KiB)", "ps", "lag", "none / blocks(2, delay=1) / wfbp", "bf16"]
 
 
 def _buckets(plan: Plan) -> list[Bucket]:
@@ -109,6 +109,12 @@ def test_a_plain_step_is_one_collective_and_an_objection_two():
     assert [r["launched"][1:] for r in ranks] == [["vote"], ["vote"]]
 
 
+def test_until_steps_are_delayed_a_crossing_schedule_costs_what_fused_does():
+    ranks = results(2, _launches, "crossed", False)
+    assert [r["launched"] for r in ranks] == [r["launched"] for r in results(2, _launches, "fused", False)]
+    assert all(len(r["launched"]) == 1 for r in ranks)
+
+
 def test_without_a_plain_bucket_riders_share_a_message_of_their_own():
     ranks = results(2, _launches, "bf16 / fifo", False)
     assert all(len(r["launched"]) == 2 and r["launched"][1] == "vote" for r in ranks)
@@ -121,7 +127,6 @@ def test_only_few_statistics_wait_for_the_vote():
     many = [torch.zeros(riders.FEW_BYTES // 4 + 1)]
     assert riders.wait(Plan.parse("bf16"), [many[0][1:]])
     assert not riders.wait(Plan.parse("bf16"), many)
-    assert not riders.wait(Plan.parse("crossed"), [])
     assert not riders.wait(Plan.parse("cocod(2)"), [])
     assert not riders.wait(Plan.parse("bf16"), [torch.zeros(8, dtype=torch.float64)])
 

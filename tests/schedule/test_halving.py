@@ -31,6 +31,11 @@ def test_what_is_in_use_stays_if_nothing_is_faster():
     assert _run([1.0, 1.1, 1.2])[0].alive == [0]
 
 
+def test_a_gain_within_the_noise_of_a_few_steps_is_none():
+    assert _run([1.0, 0.98])[0].alive == [0]
+    assert _run([1.0, 0.95])[0].alive == [1]
+
+
 def test_an_a_b_test_takes_turns():
     _, ran = _run([1.0, 2.0], window=2)
     assert ran == [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]  # the first of each turn does not count
