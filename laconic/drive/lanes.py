@@ -66,7 +66,8 @@ class Lanes:
 
     def use(self, width: int) -> None:
         """So many lanes from here on; all ranks at the same step."""
-        assert not (self._launched or self._paused or self.desks[0].busy), "something is under way"
+        assert not [*self._launched, *self._paused], "something is under way in a lane"
+        assert not self.desks[0].busy, "something is under way beside the lanes"
         self.width = width
 
     @property
