@@ -48,7 +48,7 @@ PLANS = [
 
 
 class ManySmall(nn.Module):
-    """Forty blocks of a convolution, a norm and a bias: 161 tensors, most of them small."""
+    """Forty blocks of a convolution, a norm and a bias: 164 tensors, most of them small."""
 
     def __init__(self, width: int = 64, blocks: int = 40) -> None:
         super().__init__()
