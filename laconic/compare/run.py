@@ -23,8 +23,12 @@ from laconic.launch.job import Job, Script, Site
 
 LAST_LINES = 30
 TAIL_BYTES = 16_384
+HEAD_BYTES = 1 << 20
 LOG = "log.txt"
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f]")  # what would move the cursor
+_ERROR = re.compile(
+    r"(\[[^]]*\]:? ?)?[\w.]*(Error|Exception): "
+)  # the last line of a traceback, perhaps of a named rank
 
 
 @dataclass(frozen=True)
@@ -122,15 +126,23 @@ def last_line(log: Path) -> str:
 
 
 def last_words(log: Path) -> str:
-    return "\n".join(_tail(log).strip().splitlines()[-LAST_LINES:])
+    """The end of what all ranks printed; before it the first error, where others have talked it out of sight."""
+    end = _tail(log).strip().splitlines()[-LAST_LINES:]
+    first = next((line for line in _read(log, 0).splitlines() if _ERROR.match(line)), None)
+    return "\n".join([*([first, "..."] if first is not None and first not in end else []), *end])
 
 
 def _tail(log: Path) -> str:
+    return _read(log, -TAIL_BYTES)
+
+
+def _read(log: Path, start: int) -> str:
+    """At most `HEAD_BYTES` from `start`, which counts from the end if it is negative."""
     try:
         with log.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - TAIL_BYTES))
-            text = file.read().decode(errors="replace")
+            size = file.seek(0, 2)
+            file.seek(max(0, start + (size if start < 0 else 0)))
+            text = file.read(HEAD_BYTES).decode(errors="replace")
             return _CONTROL.sub(" ", text.replace("\r", "\n"))
     except FileNotFoundError:
         return ""

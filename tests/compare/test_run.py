@@ -118,6 +118,16 @@ def test_the_last_line_is_shown_without_what_would_move_the_cursor(tmp_path: Pat
     assert last_words(log).startswith("first\nstep 1\nstep 2")
 
 
+def test_the_first_error_is_told_where_later_ones_bury_it(tmp_path: Path):
+    log = tmp_path / "log"
+    log.write_text("step 1\nPlanError: no key\n" + "Traceback\n  File\nBrokenPipeError: [Errno 32]\n" * 40)
+    words = last_words(log).splitlines()
+    assert words[:2] == ["PlanError: no key", "..."]
+    assert len(words) == 2 + run_module.LAST_LINES
+    log.write_text("step 1\nPlanError: no key\n")
+    assert last_words(log) == "step 1\nPlanError: no key"
+
+
 @needs_lab
 @pytest.mark.timeout(300)
 def test_plans_with_servers_are_compared_on_emulated_hosts() -> None:
