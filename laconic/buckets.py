@@ -81,8 +81,8 @@ class Bucket:
     def take(self, i: int, more: Tensor | None = None) -> None:
         """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros.
 
-        Small ones of plain buckets are copied together when the bucket leaves: who changes a gradient in place between
-        our hook and that moment changes what is exchanged, or not. Hooks that do belong before `distribute`.
+        Small ones that no kernel takes are copied together when the bucket leaves: who changes a gradient in place before
+        that moment changes what is exchanged, or not. Hooks that do so belong before `distribute`.
 
         `more`: a flat vector to which gradients are added on the way, the same in all calls of a pass.
         """
@@ -101,25 +101,17 @@ class Bucket:
         if grad.is_sparse:
             name = self.spec.names[i]
             raise UsageError(f"{name!r} has a sparse gradient, which cannot be bucketed. Use sparse=False.")
-        if self.plain and not self._more:
-            self._share(grad, self._views[i])
-        elif self._more and self._by_kernel:
+        if self._more and self._by_kernel:
             self._finite &= kernel.add_finite(grad, self._more[i], self._views[i])
         elif self._more:
             torch.add(grad, self._more[i], out=self._views[i])
             self._sums.append(_sum(self._views[i]))
         elif self._by_kernel:
             self._finite &= kernel.copy_finite(grad, self._views[i])
+        elif grad.numel() < FEW:
+            self._later.append((grad, self._views[i]))
         else:
             torch.mul(grad, self.weight, out=self._views[i])
-            self._sums.append(_sum(grad))
-
-    def _share(self, grad: Tensor, place: Tensor) -> None:
-        """What this rank adds to a plain mean."""
-        if grad.numel() < FEW:
-            self._later.append((grad, place))
-        else:
-            torch.mul(grad, self.weight, out=place)
             self._sums.append(_sum(grad))
 
     def _take_small(self) -> None:
