@@ -81,8 +81,8 @@ class Bucket:
     def take(self, i: int, more: Tensor | None = None) -> None:
         """Gradient i is final: copy and sum it while it is still in the cache; a missing one counts as zeros.
 
-        Small ones that no kernel takes are copied together when the bucket leaves: who changes a gradient in place before
-        that moment changes what is exchanged, or not. Hooks that do so belong before `distribute`.
+        Small ones that no kernel takes are copied together when the bucket leaves: who changes a gradient in place
+        before that moment changes what is exchanged, or not. Hooks that do so belong before `distribute`.
 
         `more`: a flat vector to which gradients are added on the way, the same in all calls of a pass.
         """
