@@ -79,11 +79,11 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def measured(setting: Setting, folder: Path) -> dict[str, Any]:
-    model, network, out = folder / f"{setting.task}{setting.hosts}.json", folder / "network.json", folder / "out.json"
+    model, network, out = folder / "model.json", folder / "network.json", folder / "out.json"
     codings = folder / "codings.json"
-    if not model.exists():
-        loop = [TURNS_PY, "-n", str(setting.hosts), "-o", str(model), "--", setting.task, "--plans", "silent"]
-        verb("profile", *loop)  # the very loop that is measured afterwards
+    loop = [TURNS_PY, "-n", str(setting.hosts), "-o", str(model), "--", setting.task]
+    loop += ["--plans", "silent", "--turns", "20"]
+    verb("profile", *loop)  # the very loop that is measured afterwards, and just before: machines drift
     verb("probe", *setting.lab, "-o", str(network), *(["--quick"] if codings.exists() else []))
     found = read_network(network)
     found = _with_codings(found, codings)

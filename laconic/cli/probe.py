@@ -33,7 +33,7 @@ from laconic.plan import Plan
 from laconic.planner.coding import coding_of
 from laconic.planner.network_file import NetworkTable, fit_line, from_dict
 from laconic.planner.search import compressors
-from laconic.planner.tiny import waits
+from laconic.planner.tiny import explained
 from laconic.sim.machine import Coding
 
 LIMIT_S = 600.0
@@ -115,7 +115,7 @@ def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -
     table = from_dict(whole)
     line = fit_line(table.curves["reduce"], table.world) if table.curves else table.line
     table = replace(table, line=line, codings=codings)
-    return waits(table, tiny) if tiny else table
+    return explained(table, tiny) if tiny else table
 
 
 def as_text(table: NetworkTable) -> str:

@@ -3,9 +3,9 @@
     laconic profile digits -o model.json
     laconic profile train.py -n 4 -o model.json -- --batch 32
 
-The script runs for some steps (three to settle, ten that count) and is then ended; it must call laconic.distribute, as
-for `laconic compare`. With -n as many ranks run at once, without talking, so that seconds are those of a machine as
-busy as it will be; take as many as you will train with.
+The script runs for some steps (three to settle, 30 to 130 that count) and is then ended; it must call
+laconic.distribute, as for `laconic compare`. With -n as many ranks run at once, without talking, so that seconds are
+those of a machine as busy as it will be; take as many as you will train with.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
 from laconic.core.units import seconds_text
 from laconic.launch.job import Job, Script, Site, local_sites
-from laconic.planner.profiler import SETTLE, STEPS, WHOLE
+from laconic.planner.profiler import MOST, SETTLE, STEPS
 from laconic.sim.model import ModelTable, read_model
 
 LIMIT_S = 1800.0
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
 def profiled(task: str, rest: Sequence[str], sites: Sequence[Site]) -> ModelTable:
     work = workload(task, rest, None)
     if work.is_task:
-        work = replace(work, steps=SETTLE + STEPS + WHOLE + 2)
+        work = replace(work, steps=SETTLE + STEPS + 2 * MOST + 2)
     return run(work.script(0), sites, task)
 
 

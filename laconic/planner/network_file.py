@@ -6,7 +6,8 @@ cpu                               the same in seconds of all of a rank's threads
 line                              alpha and beta, fitted to the curves: for other numbers of workers
 pairs                             seconds of a small and bytes per second of a large message, rank by rank
 touch_s, memory_gb_s              a byte of gradient copied and looked through; a plain copy
-step_s, exchange_s                seconds on a core of a step, and of each exchange in it, beside all that
+step_s, exchange_s, lane_s        seconds on a core of a step, of each exchange in it, and of each round of a
+                                  compressed one, beside all that (tiny.py)
 sum_wait_s, lane_wait_s           seconds that a round waits beside all that, plain or compressed (tiny.py)
 codings                           seconds an element to write and to read each compressor's messages
 """
@@ -14,12 +15,10 @@ codings                           seconds an element to write and to read each c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text, write_whole
@@ -41,6 +40,7 @@ class NetworkTable:
     memory_gb_s: float = 0.0
     step_s: float = 0.0
     exchange_s: float = 0.0
+    lane_s: float = 0.0
     sum_wait_s: float = 0.0
     lane_wait_s: float = 0.0
     codings: Mapping[str, Coding] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class NetworkTable:
     def machine(self, world: int, **rest: Any) -> Machine:
         """Ranks of one machine share its cores: as many of them as were measured stay together."""
         together = min(world, -(-self.world // self.machines))
-        byte, message = cpu_line(self.cpu.get("reduce"), self.world)
+        byte, message = cpu_line(self.cpu, self.world)
         return Machine(
             cores=self.cores / together,
             touch_s=self.touch_s,
@@ -64,6 +64,7 @@ class NetworkTable:
             message_cpu_s=message,
             step_s=self.step_s,
             exchange_s=self.exchange_s,
+            lane_s=self.lane_s,
             sum_wait_s=self.sum_wait_s,
             lane_wait_s=self.lane_wait_s,
             codings=self.codings,
@@ -95,24 +96,21 @@ def from_dict(data: Mapping[str, Any]) -> NetworkTable:
 
 
 def fit_line(curve: Curve, world: int) -> Line:
-    """alpha, beta of  T = 2(n-1) alpha + 2(n-1)/n S beta, by least squares on relative errors, none below 0."""
+    """alpha, beta of  T = 2(n-1) alpha + 2(n-1)/n S beta: the shortest call tells alpha, the longest beta."""
     if world == 1:
         return Line(0.0, 0.0)
     hops, share = 2 * (world - 1), 2 * (world - 1) / world
-    return Line(*(max(0.0, v) for v in _fit([(hops, share * s) for s in curve.sizes], curve.seconds)))
+    sent = share * (curve.sizes[-1] - curve.sizes[0])
+    return Line(curve.seconds[0] / hops, max(0.0, curve.seconds[-1] - curve.seconds[0]) / max(sent, 1.0))
 
 
-def cpu_line(curve: Curve | None, world: int) -> tuple[float, float]:
-    """Seconds on a core of a byte sent, and of a message, from those of an all-reduce."""
-    if curve is None or world == 1:
+def cpu_line(curves: Mapping[str, Curve], world: int) -> tuple[float, float]:
+    """Seconds on a core of a byte sent, as the longest all-reduce tells, and of a message, as the shortest calls do."""
+    if not curves or world == 1:
         return 0.0, 0.0
-    hops, share = 2 * (world - 1), 2 * (world - 1) / world
-    message, byte = _fit([(hops, share * s) for s in curve.sizes], curve.seconds)
-    return max(0.0, byte), max(0.0, message)
-
-
-def _fit(rows: Sequence[tuple[float, float]], seconds: Sequence[float]) -> tuple[float, float]:
-    weights = 1.0 / np.maximum(np.array(seconds), 1e-9)
-    a = np.array(rows) * weights[:, None]
-    found, *_ = np.linalg.lstsq(a, np.ones(len(seconds)), rcond=None)
-    return float(found[0]), float(found[1])
+    sums, hops = curves["reduce"], 2 * (world - 1)
+    each = [
+        curve.seconds[0] / (hops if name == "reduce" else world - 1) for name, curve in curves.items() if name != "post"
+    ]
+    sent = hops / world * (sums.sizes[-1] - sums.sizes[0])
+    return max(0.0, sums.seconds[-1] - sums.seconds[0]) / max(sent, 1.0), sum(each) / len(each)

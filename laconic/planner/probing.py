@@ -2,35 +2,34 @@
 
     python -m laconic.planner.probing FILE      under torchrun or `laconic probe`; rank 0 writes FILE
 
-Every size: two calls to settle, then a few, or many short ones; their median, of the slowest rank. Seconds on a core
-are counted beside: they are what coding and computing must share cores with. Larger sizes are left out when one took
-too long.
+Every size: a few calls to settle, then nine blocks of some (one, if it takes long); the median block, of the slowest
+rank. Seconds on a core are counted beside: they are what coding and computing must share cores with. Larger sizes are
+left out when one took too long.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 
 from laconic.core.files import json_text, write_whole
-from laconic.planner.tiny import ALONE, LANE, LAYERS, SUM, step_of
+from laconic.planner.tiny import ALONE, EACH, LANE, SUM, step_of
 from laconic.session import init
 
 SIZES = (2**8, 2**13, 2**16, 2**18, 2**20, 2**22)  # bytes that a worker has to tell
-SETTLE, REPEATS, MOST = 2, 5, 40  # calls that only say how long one takes; those that count, at least and at most
-ENOUGH_S = 0.2  # small messages are repeated for so long: one that meets a busy moment is a multiple of the others
-PATIENCE_S = 1.5  # for one size of one collective
+SETTLE = 1  # calls of a block that only says how long one takes
+BLOCKS, MOST, BLOCK_S = 9, 20, 0.06  # the median block counts: calls in it at most, and so long if they are short
+PATIENCE_S = 4.0  # for one size of one collective
 TOUCHED = 1 << 20  # elements
 PAIRED = 8  # ranks at most, among which every pair is measured
 SMALL, LARGE = 1, 1 << 18
-EACH = "wfbp"
 
 Timed = tuple[float, float]  # seconds, seconds on a core
 
@@ -44,9 +43,6 @@ def main(out: str) -> None:
         for name, make in CALLS.items():
             curves[name], cpu[name] = _curve(make)
     touch, copy = _touch()
-    tiny = {plan: step_of(plan) for plan in (ALONE, SUM, EACH, LANE)} if world > 1 else {}
-    step_s, exchange_s = _overheads(cpu, tiny) if world > 1 else (0.0, 0.0)
-    waited = {plan: tiny[plan][1 if plan == ALONE else 0] for plan in tiny}
     found = {
         "world": world,
         "machines": len(set(_told(_machine()))),
@@ -55,9 +51,7 @@ def main(out: str) -> None:
         "pairs": _pairs(session.rank, world) if 1 < world <= PAIRED else [],
         "touch_s": max(_told_numbers(touch)),
         "memory_gb_s": min(_told_numbers(copy)),
-        "step_s": max(_told_numbers(step_s)),
-        "exchange_s": max(_told_numbers(exchange_s)),
-        "tiny": {plan: max(_told_numbers(seconds)) for plan, seconds in waited.items()},
+        "tiny": {plan: _agreed(step_of(plan)) for plan in (ALONE, SUM, EACH, LANE)} if world > 1 else {},
     }
     if session.rank == 0:
         write_whole(Path(out), json_text(found))
@@ -112,32 +106,44 @@ def _curve(make: Callable[[int], Callable[[], object]]) -> tuple[dict[str, list[
     on_core: list[float] = []
     for nbytes in SIZES:
         call = make(nbytes)
-        first = _slowest(_times(call, SETTLE))[0]
-        took = _slowest(_times(call, max(REPEATS, min(MOST, int(ENOUGH_S / max(first, 1e-9))))))
+        first = _agreed(_times(call, SETTLE))[0]
+        count = max(1, min(MOST, int(BLOCK_S / max(first, 1e-9))))
+        wall, core = _agreed(_times(call, count))
         sizes.append(float(nbytes))
-        seconds.append(took[0])
-        on_core.append(took[1])
-        if took[0] * (REPEATS + SETTLE) * 4 > PATIENCE_S:  # the next is four times as large, or more
+        seconds.append(wall)
+        on_core.append(core)
+        if wall * 2 * BLOCKS * 4 > PATIENCE_S:  # the next is four times as large, or more
             break
-    return {"sizes": sizes, "seconds": seconds}, {"sizes": sizes, "seconds": on_core}
+    return {"sizes": sizes, "seconds": rising(seconds)}, {"sizes": sizes, "seconds": rising(on_core)}
+
+
+def rising(seen: Sequence[float]) -> list[float]:
+    """The nearest numbers that never fall (pooled neighbours): no message is faster for being longer."""
+    pools: list[tuple[float, int]] = []
+    for x in seen:
+        pools.append((x, 1))
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (b, m), (a, n) = pools.pop(), pools.pop()
+            pools.append(((a * n + b * m) / (n + m), n + m))
+    return [mean for mean, count in pools for _ in range(count)]
 
 
 def _times(call: Callable[[], object], count: int) -> Timed:
-    seconds, on_core = [], []
-    for _ in range(count):
+    """Of a call: short ones follow one another, as waking up is most of them; a barrier is before each block."""
+    blocks = []
+    for _ in range(BLOCKS):
         dist.barrier()
         started, core = time.perf_counter(), time.process_time()
-        call()
-        seconds.append(time.perf_counter() - started)
-        on_core.append(time.process_time() - core)
-    return median(seconds), sum(on_core) / count
+        for _ in range(count):
+            call()
+        blocks.append(((time.perf_counter() - started) / count, (time.process_time() - core) / count))
+    return median(wall for wall, _ in blocks), fmean(core for _, core in blocks)
 
 
-def _slowest(mine: Timed) -> Timed:
-    t = torch.tensor(mine, dtype=torch.float64)
-    dist.all_reduce(t, dist.ReduceOp.MAX)
-    a, b = t.tolist()
-    return a, b
+def _agreed(mine: Timed) -> Timed:
+    """The slowest rank's seconds, and the mean of what they cost a core."""
+    told = [_told_numbers(x) for x in mine]
+    return max(told[0]), fmean(told[1])
 
 
 # ------------------------------------------------------------- pairs, memory, machines
@@ -187,15 +193,6 @@ def _touch() -> tuple[float, float]:
         b.copy_(a)
         copies.append(time.thread_time() - started)
     return median(took[1:]) / a.nbytes, 1e-9 * a.nbytes / max(median(copies[1:]), 1e-9)
-
-
-def _overheads(cpu: dict[str, dict[str, list[float]]], tiny: dict[str, tuple[float, float]]) -> tuple[float, float]:
-    """Seconds on a core of a distributed step, and of each exchange in it, beside computing and sending: hooks,
-    threads, looking for NaN. A model of almost nothing, alone, with one bucket and with a bucket a tensor."""
-    alone, one, each = (tiny[plan][1] for plan in (ALONE, SUM, EACH))
-    reduce_s = cpu["reduce"]["seconds"][0]
-    exchange_s = max(0.0, (each - one) / (2 * LAYERS - 1) - reduce_s)
-    return max(0.0, one - alone - reduce_s - exchange_s), exchange_s
 
 
 def _machine() -> str:

@@ -3,6 +3,7 @@
     forward    seconds between the ends of leaf modules, given to the first parameter of each; first use in this order
     backward   seconds between gradients that become final, in the order in which they do
     update     optimizer.step();   other   what is left between the ends of two steps
+    cold       what a step takes more after a pause
 
 On CPUs these are seconds on a core, all threads of the process together: what counts when ranks share cores. On GPUs
 they are seconds, with the stream waited for at every hook. Medians over the steps after the first few; passes without
@@ -11,9 +12,10 @@ gradients (evaluations) are not looked at.
 
 from __future__ import annotations
 
+import atexit
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar
@@ -27,7 +29,10 @@ from laconic.sim.model import ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
 STEPS = 10  # looked at layer by layer
-WHOLE = 10  # and as a whole: looking closely takes time, too
+WHOLE = 10  # and as a whole, at least: looking closely takes time, too
+COLD = 10  # and after a pause each, as ranks pause for each other: caches forget
+ENOUGH_S, MOST = 1.0, 60  # short steps are repeated for so long, at most so often
+PAUSE_S = 0.02
 
 
 class Profiler:
@@ -49,12 +54,16 @@ class Profiler:
 
     @property
     def enough(self) -> bool:
-        return len(self.whole) >= WHOLE
+        if self.path is None:
+            return len(self.whole) >= WHOLE
+        return _is_enough(self.whole, WHOLE) and _is_enough(self.cold, COLD)
 
     def attach(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         if self._attached:
             return
         self._attached = True
+        if self.path is not None:
+            atexit.register(self._write, self.path)
         self.names = {id(p): n for n, p in model.named_parameters() if p.requires_grad}
         self.parameters = {id(p): p for p in model.parameters() if p.requires_grad}
         self.statistics = sum(2 * norm.num_features for norm in norms_of(model))
@@ -62,6 +71,7 @@ class Profiler:
         self.now = self._clock or (_gpu_time if on_gpu else time.process_time)
         self.seen: list[dict[tuple[str, int], float]] = []
         self.whole: list[float] = []
+        self.cold: list[float] = []
         self._close: list[Any] = []  # hooks that look closely
         self.used: list[int] = []
         self.ready: list[int] = []
@@ -114,10 +124,22 @@ class Profiler:
             for hook in self._close:
                 hook.remove()
             self._close = []
-            self.whole.append(self._lap())
-        if self.enough and self.path is not None:
-            self.table().write(self.path)
+            warm = self.path is None or not _is_enough(self.whole, WHOLE)
+            (self.whole if warm else self.cold).append(self._lap())
+        if self.path is None:
+            return
+        if self.enough:
+            self._write(self.path)
             raise SystemExit(0)
+        if _is_enough(self.whole, WHOLE):
+            time.sleep(PAUSE_S)
+            self._lap()
+
+    def _write(self, path: Path) -> None:
+        """At the end of a script that took fewer steps, what was seen will do, if it is something."""
+        atexit.unregister(self._write)
+        if len(self.whole) >= WHOLE:
+            self.table().write(path)
 
     def table(self) -> ModelTable:
         kept = self.seen[SETTLE:] or self.seen
@@ -142,7 +164,12 @@ class Profiler:
         )
         other, update = spent.get(("other", 0), 0.0) + lost, spent.get(("update", 0), 0.0)
         how = f"profiled over {len(kept)} steps"
-        return ModelTable("profiled", weights, update, other, self.batch, how, self.statistics)
+        cold = max(0.0, median(self.cold) - median(self.whole[1:])) if self.cold else 0.0
+        return ModelTable("profiled", weights, update, other, self.batch, how, self.statistics, cold)
+
+
+def _is_enough(seen: Sequence[float], least: int) -> bool:
+    return len(seen) >= MOST or (len(seen) >= least and sum(seen) >= ENOUGH_S)
 
 
 def _gpu_time() -> float:

@@ -2,16 +2,20 @@
 
 Where ranks share cores, every answer finds somebody asleep: the backend's thread, a lane, the training thread, one
 after the other, on each rank. The curves of a probe hold one such wait, a training step has more of them. What a tiny
-step takes and a simulated one does not, by round, is counted as latency:
+step costs a core and a simulated one does not, is a step's, an exchange's or a round's; what it takes longer then, by
+round, is counted as latency:
 
-    sum_wait_s     of a plain sum               from `none`, one exchange of one round
-    lane_wait_s    of a round in a lane         from a quantizer, one exchange of two rounds beside a plain one
+    step_s         of a step                    from `none`, one exchange of one round
+    exchange_s     of an exchange               from `wfbp`, one for every tensor
+    lane_s         of a round in a lane         from a quantizer, one exchange of two rounds beside a plain one
+    sum_wait_s     of a plain sum               from `none`
+    lane_wait_s    of a round in a lane         from the quantizer
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median
 
@@ -21,17 +25,20 @@ import torch.distributed as dist
 from laconic.distribute import distribute
 from laconic.plan import Plan
 from laconic.planner.network_file import NetworkTable
+from laconic.planner.profiler import PAUSE_S
 from laconic.sim.model import ModelTable, Weight
 from laconic.sim.step import Setting, Stepper
 
-ALONE, SUM, LANE = "alone", "none", "qsgd(bits=4)"
+ALONE, SUM, EACH, LANE = "alone", "none", "wfbp", "qsgd(bits=4)"
 LAYERS, WIDTH = 6, 64
 ROUNDS = 8  # of looking for a wait; each leaves a fraction of what is missing
-STEPS, BLOCKS = 8, 7  # the median block counts; one before them does not
+STEPS, BLOCKS = 8, 21  # the median block counts; one before them does not
 
 
 def step_of(plan: str) -> tuple[float, float]:
-    """Seconds of a step, and of all threads of this rank on a core; all ranks together. ALONE: not distributed."""
+    """Seconds of a step, and of all threads of this rank on a core; all ranks together.
+
+    ALONE: not distributed, each step after a pause, as if it had waited for others (profiler.py: `cold`)."""
     model = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     replica = None if plan == ALONE else distribute(model, optimizer, plan)
@@ -40,6 +47,8 @@ def step_of(plan: str) -> tuple[float, float]:
         dist.barrier()
         cpu, wall = time.process_time(), time.perf_counter()
         for _ in range(STEPS):
+            if replica is None:
+                time.sleep(PAUSE_S)
             model(x).sum().backward()
             optimizer.step()
             optimizer.zero_grad()
@@ -58,29 +67,49 @@ def table(alone_s: float) -> ModelTable:
     return ModelTable("tiny", tuple(weights))
 
 
-def waits(network: NetworkTable, tiny: Mapping[str, float]) -> NetworkTable:
-    """With the waits that these seconds of a step (ALONE: on a core) do not explain otherwise."""
-    known, model = replace(network, sum_wait_s=0.0, lane_wait_s=0.0), table(tiny[ALONE])
-    known = _explained(known, model, SUM, tiny[SUM], lambda now, more: replace(now, sum_wait_s=now.sum_wait_s + more))
-    return _explained(
-        known, model, LANE, tiny[LANE], lambda now, more: replace(now, lane_wait_s=now.lane_wait_s + more)
+Seen = Mapping[str, tuple[float, float]]  # by plan: seconds of a step, and on a core
+
+
+def explained(network: NetworkTable, tiny: Seen) -> NetworkTable:
+    """With what such steps cost and wait that tables do not explain otherwise."""
+    model = table(tiny[ALONE][1])
+    known = _costs(
+        replace(network, step_s=0.0, exchange_s=0.0, lane_s=0.0, sum_wait_s=0.0, lane_wait_s=0.0), model, tiny
     )
+    for text, field in ((SUM, "sum_wait_s"), (LANE, "lane_wait_s")):
+        known = _waiting(known, model, text, tiny[text][0], field)
+    return known
 
 
-def _explained(
-    network: NetworkTable,
-    model: ModelTable,
-    text: str,
-    seconds: float,
-    waiting: Callable[[NetworkTable, float], NetworkTable],
-) -> NetworkTable:
-    """Longer and longer waits, until a simulated step of this plan takes so long; other lanes may hide the first."""
+def _costs(network: NetworkTable, model: ModelTable, tiny: Seen) -> NetworkTable:
+    """On a core; noise may leave nothing."""
+    one, each = (tiny[text][1] - _on_core(_stepper(network, model, text)) for text in (SUM, EACH))
+    exchange_s = max(0.0, (each - one) / (2 * LAYERS - 1))
+    network = replace(network, exchange_s=exchange_s, step_s=max(0.0, one - exchange_s))
+    lane = _stepper(network, model, LANE)
+    rounds = max(len(item.wires) for item in lane.items)
+    return replace(network, lane_s=max(0.0, tiny[LANE][1] - _on_core(lane)) / rounds)
+
+
+def _on_core(stepper: Stepper) -> float:
+    machine = stepper.setting.machine
+    sending = (w.messages * machine.message_cpu_s + w.sent * machine.send_cpu_s for i in stepper.items for w in i.wires)
+    return stepper.setting.model.step_s + machine.step_s + sum(sum(i.cpu_s) for i in stepper.items) + sum(sending)
+
+
+def _stepper(network: NetworkTable, model: ModelTable, text: str) -> Stepper:
     world = network.world
+    setting = Setting(model, network.network(), world, network.machine(world), network.measured(world))
+    return Stepper(Plan.parse(text), setting)
+
+
+def _waiting(network: NetworkTable, model: ModelTable, text: str, seconds: float, field: str) -> NetworkTable:
+    """Longer and longer waits, until a simulated step of this plan takes so long; other lanes may hide the first."""
     for _ in range(ROUNDS):
-        setting = Setting(model, network.network(), world, network.machine(world), network.measured(world))
-        stepper = Stepper(Plan.parse(text), setting)
+        stepper = _stepper(network, model, text)
         missing = seconds - stepper.step().seconds
         if missing <= 0:
             break
-        network = waiting(network, missing / max(len(item.wires) for item in stepper.items))
+        more = missing / max(len(item.wires) for item in stepper.items)
+        network = replace(network, **{field: getattr(network, field) + more})
     return network

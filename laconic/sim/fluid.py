@@ -2,6 +2,7 @@
 
     k threads that compute on c cores each advance at  min(1, c/k)
     k messages on one line each advance at             1/k, times `overlap` while somebody computes
+    k rounds that wait for busy cores each advance at  1/k
 
 `overlap` is what is left of a line's speed while the processor is busy with the model: 1 where they do not disturb
 each other. Actors are generators that yield what they need next; a `Gate` is something to wait for.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -21,6 +23,7 @@ class On(Enum):
     COMPUTE = "compute"  # the model itself, on a core
     CODE = "code"  # encode, decode, copy: on a core too
     LINE = "line"  # bytes on the way
+    TURN = "turn"  # latency where ranks share cores: threads wait for each other's turns
     CLOCK = "clock"  # latency: nobody is kept busy
 
 
@@ -130,12 +133,12 @@ class Fluid:
             self._runnable.append(actor)
 
     def _rates(self) -> list[float]:
-        on_cores = sum(t.need.on is not On.LINE for t in self._tasks)
-        on_line = len(self._tasks) - on_cores
-        computing = any(t.need.on is On.COMPUTE for t in self._tasks)
+        count = Counter(t.need.on for t in self._tasks)
+        on_cores = count[On.COMPUTE] + count[On.CODE]
         core = min(1.0, self.cores / on_cores) if on_cores else 1.0
-        line = (self.overlap if computing else 1.0) / max(1, on_line)
-        return [line if t.need.on is On.LINE else core for t in self._tasks]
+        line = (self.overlap if count[On.COMPUTE] else 1.0) / max(1, count[On.LINE])
+        rates = {On.COMPUTE: core, On.CODE: core, On.LINE: line, On.TURN: 1.0 / max(1, count[On.TURN])}
+        return [rates[t.need.on] for t in self._tasks]
 
     def _advance(self) -> None:
         """To the next moment at which something is done."""

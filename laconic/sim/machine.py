@@ -43,6 +43,7 @@ class Machine:
     votes: bool = True  # do ranks vote at the end of backward, as Laconic's do? DDP's do not
     step_s: float = 0.0  # whatever else a distributed step costs a core
     exchange_s: float = 0.0  # whatever else an exchange does
+    lane_s: float = 0.0  # whatever else a round of a compressed one does
     sum_wait_s: float = 0.0  # a plain round waits for threads that sleep, besides its latency
     lane_wait_s: float = 0.0  # a round of anything else does
     coding: Coding = Coding()

@@ -1,6 +1,6 @@
 """What a step computes: every parameter's size, its share of forward and backward, and the order of its gradient.
 
-    model.json   {"name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics",
+    model.json   {"name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics", "cold_s",
                   "parameters": [{"name", "shape", "dtype", "forward_s", "backward_s", "first_use", "ready"}]}
 
 `first_use`: which parameter forward needs first; `ready`: whose gradient is final first (both count from 0).
@@ -22,7 +22,7 @@ from torch import nn
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text, write_whole
 
-HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics")
+HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics", "cold_s")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class ModelTable:
     batch: int = 0
     how: str = "computed"
     statistics: int = 0  # elements of running means and variances, which are averaged too
+    cold_s: float = 0.0  # what a step takes more that begins after a wait: caches have forgotten
 
     @property
     def forward_s(self) -> float:
@@ -106,7 +107,8 @@ def from_dict(data: Mapping[str, Any]) -> ModelTable:
     if not weights:
         raise ValueError("it has no parameters")
     rest = {key: data[key] for key in ("name", "update_s", "other_s", "batch", "how")}
-    return ModelTable(weights=weights, statistics=int(data.get("statistics", 0)), **rest)
+    rare = {"statistics": int(data.get("statistics", 0)), "cold_s": float(data.get("cold_s", 0.0))}
+    return ModelTable(weights=weights, **rare, **rest)
 
 
 def table(name: str, named: Sequence[tuple[str, Sequence[int]]], forward: Sequence[float], **rest: Any) -> ModelTable:

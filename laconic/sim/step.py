@@ -117,8 +117,9 @@ class Stepper:
         if self.talk is None:
             return _overlapped(self.plan, self.setting, self.items, slowdown, alone)
         talk, every = self.talk, self.every
+        after = (self.setting.model.cold_s + self.setting.machine.step_s) / min(1.0, self.setting.machine.cores)
         return Step(
-            seconds=alone + talk.seconds / every,
+            seconds=alone + (talk.seconds + after) / every,
             alone_s=alone,
             sent_bytes=talk.sent_bytes / every,
             messages=talk.messages / every,
@@ -197,6 +198,8 @@ def _exchange(
         asks = told(b.compress, spec, plan.topology, world)
     cpu = list(machine.seconds(b.compress, spec, asks, world))
     cpu[0] += machine.touch_s * spec.nbytes + machine.exchange_s
+    if not b.plain:
+        cpu = [seconds + machine.lane_s * (i < len(asks.rounds)) for i, seconds in enumerate(cpu)]
     wait = machine.sum_wait_s if b.plain else machine.lane_wait_s
     wires = tuple(w._replace(latency_s=w.latency_s + wait) for w in map(ways.round, asks.rounds))
     last = max(ready[name] for name in b.spec.names)
@@ -255,7 +258,7 @@ def _main(
     overlaps: bool,
 ) -> Actor:
     model = setting.model
-    yield Need(On.COMPUTE, (model.forward_s + model.other_s) * slowdown, "forward")
+    yield Need(On.COMPUTE, (model.forward_s + model.other_s + model.cold_s) * slowdown, "forward")
     launched, at = 0, -1
     for w in sorted(model.weights, key=lambda w: w.ready):
         yield Need(On.COMPUTE, w.backward_s * slowdown, w.name)
@@ -271,13 +274,16 @@ def _main(
 
 
 def _lane(fluid: Fluid, machine: Machine, mine: Sequence[tuple[Exchange, Gate, Gate]]) -> Actor:
+    latency = On.TURN if machine.cores < 1 else On.CLOCK
     for item, ready, done in mine:
         yield ready
         for cpu_s, wire in zip(item.cpu_s, item.wires, strict=False):
             yield Need(On.CODE, cpu_s, item.name)
-            yield Need(On.CLOCK, wire.latency_s, item.name)
-            sending = wire.sent * machine.send_cpu_s + wire.messages * machine.message_cpu_s
-            yield Both(Need(On.LINE, wire.line_s, item.name), Need(On.CODE, sending, item.name))
+            for on, seconds, on_core in (
+                (latency, wire.latency_s, wire.messages * machine.message_cpu_s),
+                (On.LINE, wire.line_s, wire.sent * machine.send_cpu_s),
+            ):  # what was measured as a wait holds the work for it
+                yield Both(Need(on, seconds, item.name), Need(On.CODE, on_core, item.name))
         yield Need(On.CODE, item.cpu_s[-1], item.name)
         fluid.open(done)
 
