@@ -35,8 +35,8 @@ def refuse_large(text: str, plan: Plan, job: Job, optimizer: torch.optim.Optimiz
     available = available_bytes()
     if available is not None and needed > available:
         raise UsageError(
-            f"{text}: {world} virtual workers need about {bytes_text(needed)} of memory, and {bytes_text(available)} are "
-            f"available. Give fewer --workers."
+            f"{text}: {world} virtual workers need about {bytes_text(needed)} of memory, and {bytes_text(available)} "
+            f"are available. Give fewer --workers."
         )
 
 
@@ -50,7 +50,7 @@ def worker_bytes(plan: Plan, job: Job, optimizer: torch.optim.Optimizer, world: 
     kept = (t for state in optimizer.state.values() for t in state.values() if isinstance(t, Tensor))
     gradients = 3 * _bytes(p for p in model.parameters() if p.requires_grad)
     replica.close()
-    return _bytes([*model.parameters(), *model.buffers()]) + gradients + _bytes(kept) + _bytes(remembered) + THREAD_BYTES
+    return gradients + _bytes([*model.parameters(), *model.buffers(), *kept, *remembered]) + THREAD_BYTES
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from laconic.core.errors import LaconicError, PlanError
+from laconic.core.errors import LaconicError
 from laconic.drive.virtual import VirtualCrew, VirtualDriver
 from laconic.plan import Plan
 from laconic.sim.train import Job, virtual

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -35,6 +37,19 @@ def test_the_mean_of_equal_models_is_that_model() -> None:
 def test_a_plan_that_follows_the_loss_is_told_it() -> None:
     seen = virtual(Plan.parse("adacomm(4)"), job(), 2, 8, 4, 1.0).seen
     assert seen[-1].metrics["loss"] < seen[0].metrics["loss"]
+
+
+def test_what_a_plan_changed_on_the_way_is_told() -> None:
+    def make() -> tuple[nn.Module, torch.optim.Optimizer]:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            net = nn.Sequential(nn.Linear(4, 400), nn.Linear(400, 1))
+        return net, torch.optim.SGD(net.parameters(), lr=1e-4)
+
+    plan = Plan.parse("ef(accordion(topk(0.9), topk(0.2), window=2)) / wfbp")
+    told = virtual(plan, replace(job(), make=make), 2, 8, 8, 1.0).decisions
+    assert told[0].startswith("exchange 4, bucket ")
+    assert "('0.weight'): topk(0.9) -> topk(0.2); the sum of 2 means has norm" in told[0]
 
 
 @pytest.mark.parametrize(
