@@ -2,9 +2,9 @@
 
     rung j of a compressor   its ratio / 2^j, or j bits fewer (never below 2)
     allowed                  `within`; without it what hides behind computing: the seconds from the first gradient to
-                             the end of backward, measured in the step before, times the lanes, times the bucket's
-                             share of all elements. What is said after the step (`local(h)`, `fifo`) may take as long
-                             as the computing since the last exchange
+                             the end of backward, measured in the step before, times the lanes, shared out to buckets
+                             half evenly and half by elements. What is said after the step (`local(h)`, `fifo`) may
+                             take as long as the computing since the last exchange
     milder would take        t bits(j - 1) / bits(j), if this one took t: the cost a + b m of a message with a = 0, so
                              never less than it will
     every `window` exchanges   harsher by one rung if more than half of them took longer than allowed anywhere

@@ -48,11 +48,15 @@ class Minutes:
         self._notes.append(decision)
 
     def allowed_s(self, spec: BucketSpec) -> float | None:
-        """How long this exchange may take, if all together are to be hidden; None: nothing was measured yet."""
-        total = sum(self.sizes.values())
+        """How long this exchange may take, if all together are to be hidden; None: nothing was measured yet.
+
+        A message costs a + b m, so half of the time is shared out evenly and half by elements.
+        """
+        total, count = sum(self.sizes.values()), len(self.sizes)
         if self.hiding_s is None or not total:
             return None
-        return self.hiding_s * min(self.lanes, len(self.sizes)) * self.sizes.get(spec.id, 0) / total
+        share = (1 / count + self.sizes.get(spec.id, 0) / total) / 2
+        return self.hiding_s * min(self.lanes, count) * share
 
     # ------------------------------------------------------------- told by the replica
 

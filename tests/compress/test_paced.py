@@ -28,7 +28,7 @@ def rungs(plan: Paced, took_ms: list[float], computed_ms: float | None = None, w
     seen = []
     for step, ms in enumerate(took_ms):
         for m in minutes:
-            m.sizes, m.hiding_s = {SPEC.id: 400, 7: 1200}, None if computed_ms is None else 1e-3 * computed_ms
+            m.sizes, m.hiding_s = {SPEC.id: 400, 7: 400}, None if computed_ms is None else 1e-3 * computed_ms
         turns = [Turn(seat, step, 1.0, m) for seat, m in zip(seats, minutes, strict=True)]
         programs = [plan.exchange(noise(400, r), states[r], SPEC, turns[r]) for r in range(world)]
         states = [out.state for out in lockstep([_slow(p, clock, ms) for p in programs])]
@@ -63,7 +63,7 @@ def test_in_between_nothing_changes() -> None:
 def test_without_a_time_it_follows_what_a_step_computes() -> None:
     plan = Paced(TopK(0.4), window=2, rungs=3)
     slow, fast = [5.0] * 4, [0.1] * 4
-    assert rungs(plan, slow + fast, computed_ms=40.0)[0][1::2] == [1, 2, 1, 0]  # a quarter of it, by its elements
+    assert rungs(plan, slow + fast, computed_ms=20.0)[0][1::2] == [1, 2, 1, 0]  # half of it: there are two of them
     assert set(rungs(plan, slow + fast, computed_ms=400.0)[0]) == {0}
 
 
@@ -81,7 +81,7 @@ def test_a_change_is_noted_alike_by_all_ranks() -> None:
     _, told = rungs(Paced(TopK(0.4), within=10.0, window=2, rungs=2), [50.0] * 4)
     why = "1 of 1 exchanges took longer than the 10 ms that are allowed"
     assert told == [[f"exchange 2, bucket 0 ('x'): topk(0.4) -> topk(0.2); {why}"]] * 3
-    _, told = rungs(Paced(TopK(0.4), window=2), [50.0] * 2 + [0.1] * 2, computed_ms=40.0)
+    _, told = rungs(Paced(TopK(0.4), window=2), [50.0] * 2 + [0.1] * 2, computed_ms=20.0)
     assert [text.split("; ")[1] for text in told[0]] == [
         "1 of 1 exchanges took longer than the 10 ms that computing hides",
         "all 1 exchanges would have taken less than 50% of the 10 ms that computing hides",

@@ -29,7 +29,7 @@ def test_where_nobody_asks_nothing_is_noted() -> None:
     Turn(Seat(0, 1, AllReduce()), 0).decided(SPEC, "a", "b", "no reason")
 
 
-def test_what_hides_is_backward_from_its_first_gradient_shared_out_by_elements_and_lanes() -> None:
+def test_what_hides_is_backward_from_its_first_gradient_shared_out_half_evenly_half_by_elements() -> None:
     clock = ManualClock()
     minutes = Minutes(clock)
     minutes.sizes, minutes.lanes = {0: 10, 1: 30}, 2
@@ -38,9 +38,9 @@ def test_what_hides_is_backward_from_its_first_gradient_shared_out_by_elements_a
     minutes.first_gradient()
     clock.advance(4.0)
     minutes.wait(overlapped=True)
-    assert minutes.allowed_s(SPEC) == pytest.approx(2 * 4.0 / 4)
+    assert minutes.allowed_s(SPEC) == pytest.approx(2 * 4.0 * (1 / 2 + 1 / 4) / 2)
     minutes.lanes = 8  # only two messages are ever under way
-    assert minutes.allowed_s(SPEC) == pytest.approx(2 * 4.0 / 4)
+    assert minutes.allowed_s(SPEC) == pytest.approx(2 * 4.0 * (1 / 2 + 1 / 4) / 2)
 
 
 def test_what_leaves_after_a_step_may_take_as_long_as_computing_since_the_last() -> None:
