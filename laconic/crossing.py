@@ -175,6 +175,7 @@ class Crossing:
             self.lanes.collect([f for arrivals in self.pending.values() for f in arrivals])
         assert self._verdict is not None
         self.replica.poison(self._verdict, self.replica.buckets)
+        self.replica.minutes.keep(self.replica.turns)  # made by an exchange that does not count
         self.pending = {}
 
     def after_step(self) -> None:

@@ -14,7 +14,6 @@ midway: under `planned` and `mgwfbp` such plans travel dense while they are watc
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -398,9 +397,7 @@ class Pilot:
         return Agreement(replica.driver, replica.seat, lambda what: Place(replica.turns, len(replica.units) + 2, what))
 
     def _say(self, text: str) -> None:
-        self.replica.decisions.append(text)
-        if self.replica.seat.rank == 0:
-            logging.getLogger("laconic").info(text)
+        self.replica.decide(text)
 
 
 def _tuples(runs: list[list[int]]) -> Runs:

@@ -126,6 +126,11 @@ class Plan:
             solo.check(self.compress, str(sync))
         elif sync.only_servers or (isinstance(sync, ASP) and sync != ASP()):
             raise PlanError(f"Plan: {sync} needs a server that takes updates in. Add ps: '{sync} / ps'.")
+        if self.compress.follows_pace:
+            raise PlanError(
+                f"Plan: under {sync} exchanges go on beside the steps, so there is no computing that {self.compress} "
+                f"could hide them behind. Say how long one may take: paced(..., within=20)."
+            )
         if self.compress.owns_momentum or self.compress.follows_lr:
             raise PlanError(
                 f"Plan: {sync} says steps that the optimizer has taken, momentum and learning rate included, but "

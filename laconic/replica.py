@@ -12,6 +12,7 @@ Read it from top to bottom. Hooks are attached in place, so the training loop an
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ from laconic.core import memory
 from laconic.core.bucket import flatten
 from laconic.core.errors import NonFiniteError, UsageError
 from laconic.core.exchange import Exchange, Exchanged, Seat, Turn
+from laconic.core.minutes import Minutes
 from laconic.core.state import holds
 from laconic.crossing import Crossing
 from laconic.drive.base import Driver, Place
@@ -102,6 +104,8 @@ class Replica:
         self._line: list[Unit] = []  # their units
         self._next = 0  # the one of them to launch next
         self.riders = Riders(plan, inventory, seat)
+        self.minutes = Minutes()  # times and decisions of exchanges
+        self.decisions: list[str] = []  # what the pilot and compressors measured and chose, on all ranks alike
         self._begin_turn()
         self.statistics = torch.empty(0)  # the last means of running statistics
         self._launched: list[Unit] = []
@@ -113,7 +117,6 @@ class Replica:
         self._loaded = False  # a checkpoint, since the last step
         self.crossing: Crossing | None = None  # where steps are taken bucket by bucket, during the next forward pass
         self.pilot: Pilot | None = None  # measures steps and changes the order of messages accordingly
-        self.decisions: list[str] = []  # what the pilot measured and chose
         self.spans: Spans | None = None  # where to note what was done when
         self._since = 0.0  # by the tracing clock: what the training thread did until then is noted
         self._hooks: list[Any] = [
@@ -157,6 +160,7 @@ class Replica:
         numbers = {bucket.spec.id for bucket in live}
         self._line = [unit for unit in self.units if unit.bucket in numbers]
         self.riders.settle(self._line, live)
+        self.minutes.sizes = {unit.spec.id: unit.stop - unit.start for unit in self._line}
 
     # ------------------------------------------------------------- during backward
 
@@ -204,6 +208,7 @@ class Replica:
                 "throw away out of error memories. With checkpointing use use_reentrant=False."
             )
         self._passing = True
+        self.minutes.first_gradient()
         torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # noqa: SLF001  (as DDP)
 
     def _launch(self, unit: Unit) -> None:
@@ -252,7 +257,7 @@ class Replica:
             return carry(bucket.whole, bucket.spec.numel, gather=self._gathers(bucket.whole))
         if bucket.plain:
             return add_up_in_halves(x) if in_halves else add_up(x, gather=self._gathers(x))
-        turn = Turn(self._seat(bucket), self.turns, self._lr(bucket))
+        turn = Turn(self._seat(bucket), self.turns, self._lr(bucket), self.minutes)
         if bucket.added and (apart := bucket.compress.apart(state)) is not None:
             _, state = apart
         return bucket.compress.exchange(x, state if unit.chunk < 0 else state[unit.chunk], unit.spec, turn)
@@ -284,6 +289,7 @@ class Replica:
         for unit in self._line[self._next :]:  # unused parameters, or a schedule that waited
             self._launch(unit)
         if self.crossing is not None and self.crossing.on:
+            self._time_computing()
             self.crossing.depart()
             self._passing, self._exchanged = False, True
             self._note("compute", self.turns - 1)
@@ -349,8 +355,10 @@ class Replica:
         """Complete what was launched; commit the new states unless a rank objects. The means of these buckets, and of
         what else (`extra`) was launched after them."""
         self._note("compute", self.turns)
+        self._time_computing()
         outs = self.driver.finish()
         verdict = self._outcome(outs)
+        self.minutes.arrived()
         self._note("wait", self.turns)
         more = [outs.pop() for _ in range(extra)][::-1]
         whole = self._whole(outs, live)
@@ -360,7 +368,14 @@ class Replica:
                 self.state[bucket.spec.id] = out.state
         self.take_verdict(verdict, live)
         self.end_turn(live)
+        if verdict.culprit is not None:
+            self.minutes.keep(self.turns)  # made by an exchange that does not count
         return verdict, [out.mean for out in (*whole, *more)]
+
+    def _time_computing(self) -> None:
+        overlaps = self.subject is Subject.GRADIENT and self.plan.schedule.overlaps and not self._turning.delay
+        self.minutes.lanes = max(1, self.driver.width) if isinstance(self.driver, Lanes) else 1
+        self.minutes.wait(overlapped=overlaps)
 
     def _outcome(self, outs: list[Exchanged]) -> Verdict:
         """The vote, and statistics, out of what arrived; the rest stays there."""
@@ -486,8 +501,21 @@ class Replica:
         if self.crossing is not None:
             self.crossing.after_step()
         self._note("optimizer", self.turns - 1)
+        self._keep_decisions()
         if self.pilot is not None:
             self.pilot.after_step()
+
+    def _keep_decisions(self) -> None:
+        """Of exchanges that have arrived and count, on all ranks."""
+        under_way = self.crossing is not None and bool(self.crossing.pending)
+        for decision in self.minutes.keep(self.turns - under_way):
+            self.decide(str(decision))
+
+    def decide(self, text: str) -> None:
+        """Something was changed on all ranks alike."""
+        self.decisions.append(text)
+        if self.seat.rank == 0:
+            logging.getLogger("laconic").info(text)
 
     def _note(self, name: str, turn: int) -> None:
         """For a trace: what the training thread has done since the last note."""
@@ -635,6 +663,7 @@ class Replica:
             self.pilot.close()
         if self.crossing is not None:
             self.crossing.close()
+        self._keep_decisions()
         for hook in (*self._hooks, *self._gradient_hooks):
             hook.remove()
         self._hooks, self._gradient_hooks = [], []

@@ -6,9 +6,9 @@
 
 Agarwal et al., MLSys 2021, arXiv:2010.16248. The means that came back are equal on all ranks, so is the decision; the
 learning rate is averaged once a window, in case a scheduler saw different losses. Both compressors keep their own
-state (warm starts, what owners owe) while the other is at work. Stand it inside a memory, which then sees one stream
-of errors: `ef(accordion(powersgd(4), powersgd(1)))`; around it, `by_tensor` decides layer by layer. Differs: windows
-are counted in steps, not epochs, and mild and harsh may be any two.
+state (warm starts, what owners owe) while the other is at work; changes are in `replica.decisions`. Stand it inside a
+memory, which then sees one stream of errors: `ef(accordion(powersgd(4), powersgd(1)))`; around it, `by_tensor` decides
+layer by layer. Differs: windows are counted in steps, not epochs, and mild and harsh may be any two.
 """
 
 from __future__ import annotations
@@ -97,13 +97,19 @@ class Accordion(AbstractCompressor):
         inner = (state.inner[0], out.state) if harsh else (out.state, state.inner[1])
         total = state.total + out.mean.to(torch.float32)
         kept = state._replace(seen=torch.tensor(seen), total=total, inner=inner)
-        return out._replace(state=kept if seen < self.window else self._decided(kept, lr))
+        if seen < self.window:
+            return out._replace(state=kept)
+        after, why = self._decided(kept, lr)
+        if bool(after.harsh) != harsh:
+            both = (self.harsh, self.mild) if harsh else (self.mild, self.harsh)
+            turn.decided(spec, *both, why)
+        return out._replace(state=after)
 
-    def _decided(self, state: Phase, lr: float) -> Phase:
+    def _decided(self, state: Phase, lr: float) -> tuple[Phase, str]:
         norm = float(torch.linalg.vector_norm(state.total, dtype=torch.float64))
         before, fell = float(state.norm), lr < float(state.lr)
         critical = before <= 0 or fell or abs(before - norm) >= self.change * before
-        return Phase(
+        after = Phase(
             harsh=torch.tensor(not critical),
             seen=torch.zeros((), dtype=torch.int64),
             total=torch.zeros_like(state.total),
@@ -111,3 +117,6 @@ class Accordion(AbstractCompressor):
             lr=torch.tensor(lr, dtype=torch.float64),
             inner=state.inner,
         )
+        rate = f"the learning rate fell from {float(state.lr):g} to {lr:g}"
+        sums = f"the sum of {self.window} means has norm {norm:.4g}, that of the window before {before:.4g}"
+        return after, rate if fell and before > 0 else sums

@@ -132,6 +132,11 @@ class AbstractCompressor(Component, ABC):
         return any(part.follows_lr for part in self.parts)
 
     @property
+    def follows_pace(self) -> bool:
+        """Does it need to know what a step computes while messages are under way (`Turn.minutes`)?"""
+        return any(part.follows_pace for part in self.parts)
+
+    @property
     def routed(self) -> bool:
         """Do messages take the route that a topology is told? What is summed, or always gathered, does not."""
         return any(part.routed for part in self.parts)

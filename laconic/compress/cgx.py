@@ -6,8 +6,9 @@
 Markov et al., CGX, Middleware 2022, arXiv:2111.08617. From all at `low`, bits go one by one to the tensor whose error
 falls most per bit on the wire, until the budget is met (`allocate`). Every `every` steps each rank measures its own
 table of errors on a sample; the tables are averaged in the round of that step's messages, so ranks decide alike, and
-nobody waits. Q is `qsgd`, one message a tensor; before the first decision every tensor has `high` bits. Differs:
-greedy as in the catalogue, not the paper's k-means over layers; the budget is relative to the gradient.
+nobody waits; changes are in `replica.decisions`. Q is `qsgd`, one message a tensor; before the first decision every
+tensor has `high` bits. Differs: greedy as in the catalogue, not the paper's k-means over layers; the budget is relative
+to the gradient.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Seat, Turn
 
 SAMPLE = 1 << 16  # elements of a tensor that are tried
+FEW = 3  # tensors that are named in a decision
 
 
 class Allocation(NamedTuple):
@@ -97,6 +99,9 @@ class CGX(AbstractCompressor):
             programs.append(average(self._table(as_float32(x), spec, turn).view(-1)))
         outs = await jointly(*programs) if programs else []
         bits = self._decided(outs.pop().mean, spec, state.bits.device) if decides else state.bits
+        if not torch.equal(bits, state.bits):
+            before, after = (_told(spec, t.tolist()) for t in (state.bits, bits))
+            turn.decided(spec, before, after, f"as few as lose at most {self.budget:g} of the gradient's energy")
         of = dict(zip(said, outs, strict=True))
         empty = x[:0]
         mean = merged(pieces, [of[i].mean if i in of else empty for i in range(len(pieces))], x)
@@ -121,6 +126,15 @@ class CGX(AbstractCompressor):
     def _decided(self, table: Tensor, spec: BucketSpec, device: torch.device) -> Tensor:
         errors = table.view(len(spec.sizes), -1).tolist()
         return torch.tensor(allocate(errors, spec.sizes, self.budget, self.low), device=device)
+
+
+def _told(spec: BucketSpec, bits: Sequence[int]) -> str:
+    """In words: `2 bits for 'a', 'b'; 4 bits for 12 tensors`, without names where all have the same."""
+    of = {b: [n for n, own in zip(spec.names, bits, strict=True) if own == b] for b in sorted(set(bits))}
+    if len(of) == 1:
+        return f"{bits[0]} bits"
+    who = {b: ", ".join(map(repr, names)) if len(names) <= FEW else f"{len(names)} tensors" for b, names in of.items()}
+    return ", ".join(f"{b} bits for {names}" for b, names in who.items())
 
 
 def _error(codec: QSGD, x: Tensor, draw: Draw) -> float:

@@ -35,6 +35,7 @@ from torch import Tensor
 from laconic.core import rng
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PayloadError
+from laconic.core.minutes import Decision, Minutes
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,12 +312,14 @@ class Seat:
 class Turn:
     """One exchange of one seat: names the random streams and labels the messages.
 
-    `lr`: what the optimizer will multiply the answer with, for the few that follow it (`follows_lr`).
+    `lr`: what the optimizer will multiply the answer with, for the few that follow it (`follows_lr`). `minutes`: where
+    decisions are noted, and what a step was measured to take; None where nobody asks (probes, tests).
     """
 
     seat: Seat
     step: int
     lr: float = 1.0
+    minutes: Minutes | None = None
 
     @property
     def rank(self) -> int:
@@ -325,6 +328,12 @@ class Turn:
     @property
     def world(self) -> int:
         return self.seat.world
+
+    def decided(self, spec: BucketSpec, before: object, after: object, why: str) -> None:
+        """From the next exchange on, on all ranks alike; `why` must be the same text everywhere."""
+        if self.minutes is not None:
+            said = (str(before), str(after), why)
+            self.minutes.note(Decision(self.step + 1, spec.id, spec.part, spec.names[0], *said))
 
     def shared(self, spec: BucketSpec) -> rng.Stream:
         return rng.shared(self.seat.seed, self.step, spec.id, spec.part)

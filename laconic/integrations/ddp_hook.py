@@ -106,6 +106,11 @@ def ddp_hook(plan: Plan | str, *, seed: int = 0) -> tuple[HookState, Any]:
         raise PlanError(f"ddp_hook({chosen}): under DDP only the compressor and the kind of allreduce can be chosen.")
     if chosen.compress.follows_lr:
         raise PlanError(f"ddp_hook({chosen}): a hook cannot see the learning rate. Use laconic.distribute.")
+    if chosen.compress.follows_pace:
+        raise PlanError(
+            f"ddp_hook({chosen}): a hook cannot see what a step computes. Say how long an exchange may take: "
+            f"paced(..., within=20)."
+        )
     if any(isinstance(part, LAGS) or (isinstance(part, Filtered) and part.by_name) for part in _all(chosen.compress)):
         raise PlanError(f"ddp_hook({chosen}): a hook knows no names and no next bucket. Use laconic.distribute.")
 

@@ -1,19 +1,24 @@
 """A real training with virtual workers: the metric against simulated time and bytes.
 
 Every worker has its own model, optimizer, data and `Replica`; what they say travels in this process (drive/virtual.py).
-What a step would have taken is simulated (pace.py) from the model's own layers. Not for plans that leave the rounds:
-workers here are never ahead of one another, only late.
+What a step would have taken is simulated (pace.py) from the model's own layers. Judged is the mean of all workers'
+models as they are, made in this process: nothing is sent for it and nobody's training notices, so `local(32)` talks
+every 32 steps and not whenever somebody looks.
+
+Not for plans that leave the rounds: workers here are never ahead of one another, only late.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from laconic import inventory
+from laconic.compress import AbstractCompressor, Paced
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Seat
 from laconic.drive.lockstep import ReduceBy
@@ -47,40 +52,87 @@ class Seen:
     metrics: dict[str, float]
 
 
-def virtual(plan: Plan, job: Job, world: int, steps: int, every: int, step_s: float) -> list[Seen]:
+@dataclass(frozen=True)
+class Trained:
+    seen: list[Seen]
+    decisions: list[str]  # what the plan has changed on the way, on all workers alike
+
+
+def virtual(plan: Plan, job: Job, world: int, steps: int, every: int, step_s: float) -> Trained:
     """`step_s`: what a step takes in the simulated setting."""
-    _refuse(plan)
+    refuse(plan)
     crew = VirtualCrew(world, _reduce_by(plan))
-    seen: list[Seen] = []
+    models: dict[int, nn.Module] = {}
+    out = Trained([], [])
 
     def worker(rank: int, driver: VirtualDriver) -> None:
         model, optimizer = job.make()
-        seat = Seat(rank, world, plan.topology)
-        replica = Replica(inventory.take(model, optimizer), optimizer, plan, seat, driver, driver.link, "raise")
-        replica.riders.delayed = plan.schedule.crosses  # as sim/step.py counts messages
-        replica.reorder(replica.units)
+        models[rank] = model
+        replica = replica_of(model, optimizer, plan, Seat(rank, world, plan.topology), driver)
         batches = job.batches(rank, world)
         for step in range(1, steps + 1):
-            x, y = next(batches)
-            job.loss(model, x, y).backward()
+            loss = job.loss(model, *next(batches))
+            loss.backward()
             optimizer.step()
             optimizer.zero_grad()
+            replica.observe(float(loss.detach()))
             if step % every == 0 or step == steps:
-                replica.flush() if step < steps else replica.average()
+                crew.wait_for_others(driver)  # until all have taken this step; rank 0 goes on first
                 if rank == 0:
                     sent = sum(d.link.sent_bytes for d in crew.drivers) / world
-                    seen.append(Seen(step, step * step_s, sent, job.score(model)))
+                    metrics = job.score(mean_of([models[r] for r in range(world)]))
+                    out.seen.append(Seen(step, step * step_s, sent, metrics))
         replica.close()
+        if rank == 0:
+            out.decisions.extend(replica.decisions)
 
     crew.run(worker)
-    return seen
+    return out
 
 
-def _refuse(plan: Plan) -> None:
+def replica_of(
+    model: nn.Module, optimizer: torch.optim.Optimizer, plan: Plan, seat: Seat, driver: VirtualDriver
+) -> Replica:
+    replica = Replica(inventory.take(model, optimizer), optimizer, plan, seat, driver, driver.link, "raise")
+    replica.riders.delayed = plan.schedule.crosses  # as sim/step.py counts messages
+    replica.reorder(replica.units)
+    return replica
+
+
+@torch.no_grad()
+def mean_of(models: Sequence[nn.Module]) -> nn.Module:
+    """A model of its own; of equal ones exactly the same. Counters are the first one's."""
+    mean = deepcopy(models[0])
+    tensors = [*mean.parameters(), *mean.buffers()]
+    for count, other in enumerate(models[1:], 2):
+        for t, x in zip(tensors, [*other.parameters(), *other.buffers()], strict=True):
+            if t.is_floating_point():
+                t.add_(x - t, alpha=1 / count)
+    return mean
+
+
+def refuse(plan: Plan) -> None:
+    """What virtual workers cannot do."""
     if isinstance(plan.topology, Gossip) and not plan.topology.by.waits:
         raise PlanError(f"{plan.topology}: neighbours meet beside the training, which virtual workers cannot.")
     if plan.subject is Subject.NOTHING:
         raise PlanError(f"{plan.sync}: there is nothing to simulate about workers that never talk.")
+    if plan.subject is Subject.UPDATE:
+        raise PlanError(
+            f"{plan.sync}: its workers do not wait for one another, and virtual workers take every step together, so "
+            f"nobody would ever be ahead or stale. Leave --train out to simulate its time, or run it on real processes."
+        )
+    if any(isinstance(c, Paced) for c in _all(plan.compress)):
+        raise PlanError(
+            f"{plan.compress}: paced follows how long exchanges take, and those of virtual workers take none of the "
+            f"simulated time. Train with one of its rungs, for example topk(0.05), or run it on real processes."
+        )
+
+
+def _all(compress: AbstractCompressor) -> Iterator[AbstractCompressor]:
+    yield compress
+    for part in compress.parts:
+        yield from _all(part)
 
 
 def _reduce_by(plan: Plan) -> ReduceBy | None:

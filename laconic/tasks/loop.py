@@ -56,7 +56,7 @@ def train(task: Task, options: Options, session: Session) -> dict[str, Any]:
     history = _loop(task, options, session, replica, meter, progress)
     record = _record(task, options, session, replica, meter, history)
     if first:
-        print(_summary(record), flush=True)
+        print("\n".join([_summary(record), *(f"  {text}" for text in record["decisions"])]), flush=True)
         if options.json is not None:
             append_line(options.json, record)
     return record
@@ -131,6 +131,7 @@ def _record(
         "skipped_steps": replica.stats.skipped_steps,
         "staleness": replica.stats.staleness,
         "dropped_updates": replica.stats.dropped_updates,
+        "decisions": list(replica.decisions) if isinstance(replica, laconic.Replica) else [],
     }
 
 

@@ -49,7 +49,7 @@ def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: p
         (["none", "--stragglers", "all"], "lognormal"),
         (["none", "--regions", "3"], "how they are connected"),
         (["none", "--overlap", "0"], "share above 0"),
-        (["none", "--train", "fashion"], "digits only"),
+        (["none", "--train", "poems"], "no such task"),
         (["none", "--steps", "9"], "is for --train"),
         (["none", "--seed", "9"], "is for --stragglers"),
         (["none", "--train", "digits", "--model", "vgg16"], "no place beside --train"),

@@ -9,6 +9,7 @@ from laconic.compress import Accordion, ErrorFeedback, PowerSGD, TopK
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Turn
+from laconic.core.minutes import Minutes
 from laconic.drive.lockstep import lockstep
 from tests.laws.world import World
 from tests.zoo import noise
@@ -44,6 +45,26 @@ def test_a_norm_that_falls_by_half_is_critical():
 def test_a_fall_of_the_learning_rate_is_critical():
     got = windows(lambda w: 1.0, lambda w: 0.1 if w < 4 else 0.01, 7)
     assert got == [False, False, True, True, True, False, True]
+
+
+def test_changes_are_noted_alike_by_all_ranks():
+    world = World(PLAN, 2, "gather", SPEC)
+    minutes = [Minutes(), Minutes()]
+    for step in range(15):
+        programs = [
+            PLAN.exchange(noise(20, r), s, SPEC, Turn(seat, step, 0.1 if step < 9 else 0.01, minutes[r]))
+            for r, (s, seat) in enumerate(zip(world.states, world.seats, strict=True))
+        ]
+        world.states = [o.state for o in lockstep(programs)]
+    told, other = ([str(d) for d in m.keep(15)] for m in minutes)
+    assert told == other
+    assert [text.split("; ")[0] for text in told] == [
+        "exchange 6, bucket 0 ('x'): topk(0.5) -> topk(0.1)",
+        "exchange 12, bucket 0 ('x'): topk(0.1) -> topk(0.5)",
+        "exchange 15, bucket 0 ('x'): topk(0.5) -> topk(0.1)",
+    ]
+    assert "the sum of 3 means has norm" in told[0]
+    assert told[1].endswith("the learning rate fell from 0.1 to 0.01")
 
 
 def test_ranks_decide_alike():

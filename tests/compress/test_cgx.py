@@ -7,6 +7,10 @@ from laconic.compress import CGX
 from laconic.compress.cgx import allocate
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
+from laconic.core.exchange import Seat, Turn
+from laconic.core.minutes import Minutes
+from laconic.drive.lockstep import lockstep
+from laconic.topology import AllReduce
 from tests.laws.world import World
 from tests.zoo import noise
 
@@ -71,6 +75,20 @@ def test_fewer_bits_travel_after_the_decision():
     world.exchange(world.inputs(1), 1)
     high = 2 * (24 + 512 + 8)
     assert world.links[0].sent_bytes - before < 2 * high * 0.7
+
+
+def test_a_change_of_bits_is_noted_and_no_change_is_not():
+    plan, minutes, x = CGX(0.05, every=2), Minutes(), noise(1024) * torch.tensor([1.0] * 512 + [0.01] * 512)
+    seat = Seat(0, 1, AllReduce())
+    state = plan.init(SPEC, seat)
+    for step in range(3):
+        (out,) = lockstep([plan.exchange(x, state, SPEC, Turn(seat, step, 1.0, minutes))])
+        state = out.state
+    first, *later = minutes.keep(3)
+    assert (first.exchange, first.before) == (1, "8 bits")
+    assert first.after.startswith("2 bits for 'quiet', ")
+    assert first.after.endswith(" bits for 'loud'")
+    assert all(d.before != d.after for d in later)
 
 
 @pytest.mark.parametrize("bad", [{"budget": 0.0}, {"low": 1}, {"low": 8}, {"high": 9}, {"every": 0}])

@@ -37,6 +37,7 @@ KEYS = {
     "skipped_steps",
     "staleness",
     "dropped_updates",
+    "decisions",
 }
 
 

@@ -2,6 +2,10 @@
 
     linear 2 rows in out, convolution 2 outputs (in / groups) kernel^2, attention 4 b h t^2 d
 what is only read or added element by element counts once an output element: it is small but not nothing
+
+A layer's operations are booked on the first of its parameters that no layer before has used; where all have been used
+(a head that is the embedding), on the parameter that came into use last. So they happen there, in forward and backward,
+though the shared weight's gradient is final only with its first use.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ class Attend(nn.Module):
 
 class Counted(NamedTuple):
     parameters: list[tuple[str, nn.Parameter]]  # in the order of first use
-    forward: list[float]  # operations of each one's layer; a layer's other parameters have none
+    forward: list[float]  # operations booked on each; a layer's other parameters have none
 
 
 def operations(model: nn.Module, sample: Tensor) -> Counted:
@@ -33,8 +37,10 @@ def operations(model: nn.Module, sample: Tensor) -> Counted:
 
     def count(module: nn.Module, args: tuple[Any, ...], out: Any) -> None:
         mine = [id(p) for p in module.parameters(recurse=False)]
-        used.extend(p for p in mine if p not in used)
-        last[:] = mine[:1] or last
+        new = [p for p in mine if p not in used]
+        used.extend(new)
+        if mine:
+            last[:] = new[:1] or used[-1:]  # a tied head works now: its weight came first, and its gradient comes last
         for place in last:
             of[place] = of.get(place, 0.0) + _cost(module, args, out)
 
