@@ -11,6 +11,8 @@ gradients (evaluations) are not looked at.
 
 from __future__ import annotations
 
+import atexit
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -21,13 +23,15 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from laconic.core.files import check_writable
+from laconic.core.files import check_writable, write_whole
 from laconic.inventory import norms_of
 from laconic.sim.model import ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
 STEPS = 10  # looked at layer by layer
 WHOLE = 10  # and as a whole: looking closely takes time, too
+NEEDED = SETTLE + STEPS + WHOLE
+SHORT = ".short"  # what a script that ended before that leaves: how many it took
 
 
 class Profiler:
@@ -76,6 +80,13 @@ class Profiler:
             self._close.append(p.register_post_accumulate_grad_hook(self._final))
         self._close.append(optimizer.register_step_pre_hook(self._before))
         optimizer.register_step_post_hook(self._after)
+        if self.path is not None:
+            atexit.register(self._ended, self.path, os.getpid())
+
+    def _ended(self, path: Path, owner: int) -> None:
+        """At the end of the process: too early? A forked data loader does not speak for it."""
+        if not self.enough and os.getpid() == owner:
+            write_whole(path.with_suffix(SHORT), str(len(self.seen) + len(self.whole)))
 
     def _lap(self) -> float:
         now = self.now()
