@@ -43,6 +43,7 @@ from laconic.sim.machine import Coding
 AUTO, LOSSY = "auto", "auto(lossy)"
 STEPS = 24  # of a try
 SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2  # steps until a measured order has been tried against the usual
+FEW = 8  # steps after that, at least
 LONGEST = SETTLING + STEPS  # a script that takes so many can be tried with any plan
 TRIES = 2
 FINALISTS = 2  # besides DDP
@@ -62,6 +63,7 @@ class Trial:
     """How a try is run: the script, by repetition."""
 
     script: Callable[[int], Script]
+    steps: int | None = None  # that will be trained in the end; None: as many as the script takes
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,18 @@ class Finalist:
     predicted_s: float | None = None  # None: virtual time cannot follow it
 
     @property
+    def settling(self) -> int:
+        """Steps until an order that is worked out while training has been."""
+        return SETTLING if self.text != DDP and Plan.parse(self.text).schedule.is_measured else 0
+
+    @property
     def steps(self) -> int:
-        """Of a try. An order that is worked out while training is measured after it has settled."""
-        measured = self.text != DDP and Plan.parse(self.text).schedule.is_measured
-        return SETTLING + STEPS // 2 if measured else STEPS
+        """Of a try."""
+        return self.settling + STEPS // 2 if self.settling else STEPS
+
+    def settles(self, steps: int) -> bool:
+        """Is a training of so many steps long enough for it?"""
+        return not self.settling or steps >= self.settling + FEW
 
 
 def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = None) -> str:
@@ -94,7 +104,7 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     ranking = planner_of(model, table).rank(len(sites), texts)
     for sentence in (*slow_pairs(table), *alone(ranking)):
         say(f"auto: {sentence}")
-    finalists = _finalists(ranking)
+    finalists = [f for f in _finalists(ranking) if trial.steps is None or f.settles(trial.steps)]
     if not finalists:
         say("auto: DDP. No other plan allowed here is predicted to be faster.")
         return DDP
@@ -134,7 +144,9 @@ def _tried(finalists: Sequence[Finalist], trial: Trial, sites: Sequence[Site], s
     for repetition in range(TRIES):
         for number, (f, row) in enumerate(zip(finalists, rows, strict=True)):
             came = run_once(replace(request, last_step=f.steps), Turn(number, repetition, row), sites, show)
-            if isinstance(came, Run):
+            if isinstance(came, Run) and not f.settles(came.steps):
+                say(f"auto: {f.text} is left out: the script ends after {came.steps} steps, before it has settled.")
+            elif isinstance(came, Run):
                 seen[f.text].append(came.step_s)
             elif f.text == DDP:
                 raise LaconicError(f"auto: DDP itself failed: {came}")

@@ -102,10 +102,11 @@ def _settled(request: Request, args: argparse.Namespace, rest: Sequence[str], si
 
 def _chosen(text: str, work: Workload, sites: Sequence[Site]) -> str:
     """A task takes as many steps in a try as it needs; a script that fails in one need not fail in all rows."""
+    steps = work.steps
     if work.is_task:
         work = replace(work, steps=LONGEST)
     try:
-        return choose(text, Trial(work.script), sites)
+        return choose(text, Trial(work.script, steps), sites)
     except LaconicError as error:
         print(f"laconic compare: {text} could not choose and takes DDP. {error}", file=sys.stderr, flush=True)
         return DDP

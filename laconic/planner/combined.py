@@ -21,7 +21,7 @@ from laconic.planner.risk import Risk, risk
 SLOTS = ("sync", "topology", "compress", "schedule")
 FASTEST = {Risk.LOSSLESS: 2, Risk.ROUNDED: 1, Risk.UNBIASED: 1, Risk.BIASED: 2, Risk.STALE: 2}
 PAIRS, LARGER = 48, 12  # at most
-BASE = "none"
+BASE, JOINT = "none", " / "
 
 
 class Part(NamedTuple):
@@ -61,7 +61,7 @@ def _parts(seen: Mapping[str, float]) -> Iterator[Part]:
 def _readable(rows: Sequence[Sequence[Part]], most: int) -> list[str]:
     out: list[str] = []
     for parts in sorted(rows, key=lambda parts: -math.prod(p.gain for p in parts)):
-        text = " / ".join(p.text for p in parts)
+        text = JOINT.join(p.text for p in parts)
         if len(out) < most and _is_plan(text):
             out.append(text)
     return out

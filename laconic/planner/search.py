@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from laconic.core.errors import LaconicError
 from laconic.plan import Plan
-from laconic.planner.combined import BASE, combined
+from laconic.planner.combined import BASE, JOINT, combined
 from laconic.planner.network_file import NetworkTable
 from laconic.planner.risk import MILDEST_FIRST, Risk, risk
 from laconic.planner.skipping import skipping
@@ -26,7 +26,7 @@ from laconic.topology import ParameterServer
 
 DDP = "ddp"
 ALONE = "one worker alone"
-CLEARLY = 0.99  # a part that gains less than this is left out of a combination
+CLEARLY = 0.99  # less is not a difference
 DENSE_SHARES = (0.3, 0.6)
 COMPRESSORS = 3  # that are looked at layer by layer
 
@@ -130,16 +130,24 @@ class Planner:
         return [f for text in dict.fromkeys(texts) if isinstance(f := self.look(text, world), Found)]
 
     def _together(self, world: int, found: Sequence[Found]) -> list[Found]:
-        """The best of each answer together, where every part gains something."""
-        seconds = {f.text: f.step.seconds for f in found if f.text != DDP}
-        if BASE not in seconds:
+        """The best of each answer together, without the parts that gain nothing beside the others."""
+        seen: dict[str, Found | None] = {f.text: f for f in found if f.text != DDP}
+        if BASE not in seen:
             return []
-        kept = []
-        for f in self._found((text for text in combined(seconds) if text not in seconds), world):
-            if f.step.seconds < CLEARLY * min(s for text, s in seconds.items() if _parts(text) < _parts(f.text)):
-                kept.append(f)
-            seconds[f.text] = f.step.seconds
-        return kept
+        seconds = {f.text: f.step.seconds for f in found if f.text in seen}
+        lean = [self._lean(text, world, seen) for text in combined(seconds)]
+        return [f for f in dict.fromkeys(lean) if f is not None and f.text not in seconds]
+
+    def _lean(self, text: str, world: int, seen: dict[str, Found | None]) -> Found | None:
+        """The smallest plan of these parts that is as fast; `seen` grows."""
+        if text not in seen:
+            seen[text] = self.predict(text, world)
+        whole, parts = seen[text], text.split(JOINT)
+        if whole is None or len(parts) == 1:
+            return whole
+        smaller = [self._lean(JOINT.join(q for q in parts if q != p), world, seen) for p in parts]
+        best = min((f for f in smaller if f is not None), key=lambda f: f.step.seconds, default=whole)
+        return best if CLEARLY * best.step.seconds <= whole.step.seconds else whole
 
     def _layer_by_layer(self, world: int, found: Sequence[Found]) -> list[Found]:
         """The best compressors again, with layers whose gradients come first left dense."""
@@ -163,11 +171,6 @@ def _sensible(texts: Iterable[str], world: int) -> list[str]:
     return out
 
 
-def _parts(text: str) -> frozenset[str]:
-    """`none` has none; 'a / b' has two."""
-    return frozenset(text.split(" / ")) - {BASE}
-
-
 def _once(found: Iterable[Found]) -> list[Found]:
     """Of two spellings of a plan the first."""
     kept: dict[str, Found] = {}
@@ -182,7 +185,7 @@ def _alone(seconds: float) -> Step:
 
 def _ranked(found: Sequence[Found]) -> list[Found]:
     """By seconds; but of those as fast as the fastest, to within one percent, the mildest comes first."""
-    found = sorted(found, key=lambda f: (round(f.step.seconds, 12), _mildness(f), f.text != DDP, len(_parts(f.text))))
+    found = sorted(found, key=lambda f: (round(f.step.seconds, 12), _mildness(f), f.text != DDP, f.text.count(JOINT)))
     limit = found[0].step.seconds / CLEARLY
     near = [f for f in found if f.step.seconds <= limit]
     best = min(near, key=lambda f: (_mildness(f), f.text not in (DDP, BASE), f.step.seconds))

@@ -39,7 +39,7 @@ def reasons(planner: Planner, ranking: Ranking) -> list[str]:
 def alone(ranking: Ranking) -> list[str]:
     """Is one worker faster than all of them together?"""
     best = ranking.best
-    if best.pays or best.world == 1:
+    if best.world == 1 or round(best.speedup, 2) >= 1:
         return []
     return [
         f"One worker is faster alone: {best.world} workers do {best.speedup:.2f} times its work. Do not distribute."

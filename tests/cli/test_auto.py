@@ -33,8 +33,11 @@ def test_where_ddp_waits_a_planned_order_is_tried_whatever_is_predicted() -> Non
 
 
 def test_a_planned_order_is_given_the_steps_it_needs_to_settle() -> None:
-    steps = Finalist("planned", Risk.LOSSLESS).steps
-    assert Finalist("ddp", Risk.LOSSLESS).steps == Finalist("wfbp", Risk.LOSSLESS).steps < steps <= LONGEST
+    planned, wfbp = Finalist("planned", Risk.LOSSLESS), Finalist("wfbp", Risk.LOSSLESS)
+    assert Finalist("ddp", Risk.LOSSLESS).steps == wfbp.steps < planned.steps <= LONGEST
+    assert planned.settles(32)
+    assert not planned.settles(20)
+    assert wfbp.settles(2)
 
 
 def test_a_plan_must_win_every_try_by_three_percent() -> None:
