@@ -47,10 +47,6 @@ class Found:
         return self.world * self.single_s / self.step.seconds
 
     @property
-    def pays(self) -> bool:
-        return self.speedup > 1.0
-
-    @property
     def distributes(self) -> bool:
         return self.text != ALONE
 
