@@ -6,7 +6,7 @@
 
 The script is started several times for some steps each before it is started for good: whatever it writes to disk in its
 first steps, it writes several times. A plan is taken only if it was at least 3% faster than DDP in both tries;
-otherwise DDP itself is, and that is said.
+otherwise DDP itself is, and that is said. So it is for a script of fewer than 23 steps, which cannot be measured.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -29,16 +29,26 @@ from laconic.compare.show import Show
 from laconic.core.errors import LaconicError, PlanError
 from laconic.core.units import seconds_text
 from laconic.launch.job import Script, Site
+from laconic.pilot import WARM, WATCH
 from laconic.plan import Plan
+from laconic.planner.candidates import candidates
 from laconic.planner.coding import coding_of
-from laconic.planner.search import DDP, Found, candidates, planner_of
+from laconic.planner.network_file import slow_pairs
+from laconic.planner.risk import Risk
+from laconic.planner.search import DDP, Ranking, planner_of
+from laconic.planner.why import alone
+from laconic.schedule.halving import ROUNDS, WINDOW
 from laconic.sim.machine import Coding
 
 AUTO, LOSSY = "auto", "auto(lossy)"
 STEPS = 24  # of a try
+SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2  # steps until a measured order has been tried against the usual
+FEW = 8  # steps after that, at least
+LONGEST = SETTLING + STEPS  # a script that takes so many can be tried with any plan
 TRIES = 2
 FINALISTS = 2  # besides DDP
 WORTH = 1.03
+PLANNED, WAITS = "planned", 0.1  # tried where DDP waits for more than this share of a step
 LIMIT_S = 1800.0
 
 Say = Callable[[str], None]
@@ -50,10 +60,33 @@ def is_auto(text: str | None) -> bool:
 
 @dataclass(frozen=True)
 class Trial:
-    """How a try is run: the script by repetition, and where it is ended if it does not end itself."""
+    """How a try is run: the script, by repetition."""
 
     script: Callable[[int], Script]
-    last_step: int | None = STEPS
+    steps: int | None = None  # that will be trained in the end; None: as many as the script takes
+
+
+@dataclass(frozen=True)
+class Finalist:
+    """What is tried against DDP."""
+
+    text: str
+    risk: Risk
+    predicted_s: float | None = None  # None: virtual time cannot follow it
+
+    @property
+    def settling(self) -> int:
+        """Steps until an order that is worked out while training has been."""
+        return SETTLING if self.text != DDP and Plan.parse(self.text).schedule.is_measured else 0
+
+    @property
+    def steps(self) -> int:
+        """Of a try."""
+        return self.settling + STEPS // 2 if self.settling else STEPS
+
+    def settles(self, steps: int) -> bool:
+        """Is a training of so many steps long enough for it?"""
+        return not self.settling or steps >= self.settling + FEW
 
 
 def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = None) -> str:
@@ -61,15 +94,21 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     say = say or _stderr
     lossy = text.replace(" ", "").lower() == LOSSY
     say(f"auto: measuring the network between {len(sites)} ranks and a few steps of the script ...")
-    model = profile.run(trial.script(0), sites, "the script")
+    try:
+        model = profile.run(trial.script(0), sites, "the script")
+    except profile.TooShortError as error:
+        say(f"auto: DDP. {error}")
+        return DDP
     texts = candidates(lossy=lossy)
     table = probe.finished(probe.measure(sites), "", _codings(texts))
-    ranked = planner_of(model, table).rank(len(sites), texts)
-    finalists = _finalists(ranked)
+    ranking = planner_of(model, table).rank(len(sites), texts)
+    for sentence in (*slow_pairs(table), *alone(ranking)):
+        say(f"auto: {sentence}")
+    finalists = [f for f in _finalists(ranking) if trial.steps is None or f.settles(trial.steps)]
     if not finalists:
         say("auto: DDP. No other plan allowed here is predicted to be faster.")
         return DDP
-    return _settle(finalists, _tried([DDP, *(f.text for f in finalists)], trial, sites, say), say)
+    return _settle(finalists, _tried([Finalist(DDP, Risk.LOSSLESS), *finalists], trial, sites, say), say)
 
 
 def _codings(texts: Sequence[str]) -> dict[str, Coding]:
@@ -81,40 +120,49 @@ def _codings(texts: Sequence[str]) -> dict[str, Coding]:
     return wanted
 
 
-def _finalists(ranked: Sequence[Found]) -> list[Found]:
-    """The fastest by prediction, as long as DDP is not predicted to beat them."""
-    ddp = next(f for f in ranked if f.text == DDP)
-    better = [f for f in ranked if f.text not in (DDP, "none") and f.step.seconds < ddp.step.seconds]
-    return better[:FINALISTS]
+def _finalists(ranking: Ranking) -> list[Finalist]:
+    """The fastest by prediction, as long as DDP is not predicted to beat them; and `planned` where DDP waits: it is
+    lossless, and keeps DDP's buckets unless its own are faster."""
+    ddp = ranking.ddp
+    better = [f for f in ranking.found if f.distributes and f.text not in (DDP, "none")]
+    better = [f for f in better if f.step.seconds < ddp.step.seconds]
+    out = [Finalist(f.text, f.risk, f.step.seconds) for f in better[:FINALISTS]]
+    if ddp.step.exposed_s > WAITS * ddp.step.seconds and PLANNED not in [f.text for f in out]:
+        known = next((f.step.seconds for f in ranking.found if f.text == PLANNED), None)
+        out.append(Finalist(PLANNED, Risk.LOSSLESS, known))
+    return out
 
 
-def _tried(texts: Sequence[str], trial: Trial, sites: Sequence[Site], say: Say) -> dict[str, list[float]]:
+def _tried(finalists: Sequence[Finalist], trial: Trial, sites: Sequence[Site], say: Say) -> dict[str, list[float]]:
     """Measured steps, by turns."""
-    rows = [read_row(text) for text in texts]
+    rows = [read_row(f.text) for f in finalists]
     setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
     trust = job_key(None, os.environ, insecure=False)
-    request = Request(setting, tuple(rows), trial.script, LIMIT_S, trial.last_step, trust)
+    request = Request(setting, tuple(rows), trial.script, LIMIT_S, STEPS, trust)
     show = Show([], sys.stderr)
-    seen: dict[str, list[float]] = {text: [] for text in texts}
+    seen: dict[str, list[float]] = {f.text: [] for f in finalists}
     for repetition in range(TRIES):
-        for number, (text, row) in enumerate(zip(texts, rows, strict=True)):
-            came = run_once(request, Turn(number, repetition, row), sites, show)
-            if isinstance(came, Run):
-                seen[text].append(came.step_s)
-            elif text == DDP:
+        for number, (f, row) in enumerate(zip(finalists, rows, strict=True)):
+            came = run_once(replace(request, last_step=f.steps), Turn(number, repetition, row), sites, show)
+            if isinstance(came, Run) and not f.settles(came.steps):
+                say(f"auto: {f.text} is left out: the script ends after {came.steps} steps, before it has settled.")
+            elif isinstance(came, Run):
+                seen[f.text].append(came.step_s)
+            elif f.text == DDP:
                 raise LaconicError(f"auto: DDP itself failed: {came}")
             else:
-                say(f"auto: {text} failed and is left out: {came.splitlines()[0]}")
+                say(f"auto: {f.text} failed and is left out: {came.splitlines()[0]}")
     return seen
 
 
-def _settle(finalists: Sequence[Found], seen: Mapping[str, Sequence[float]], say: Say) -> str:
+def _settle(finalists: Sequence[Finalist], seen: Mapping[str, Sequence[float]], say: Say) -> str:
     ddp = seen[DDP]
     whole = [f for f in finalists if len(seen[f.text]) == len(ddp)]
     for f in whole:
+        predicted = "" if f.predicted_s is None else f" (predicted {seconds_text(f.predicted_s)})"
         say(
             f"auto: {f.text} ({f.risk.value}): {seconds_text(fmean(seen[f.text]))} a step, "
-            f"{fmean(ddp) / fmean(seen[f.text]):.2f} times as fast as DDP (predicted {seconds_text(f.step.seconds)})."
+            f"{fmean(ddp) / fmean(seen[f.text]):.2f} times as fast as DDP{predicted}."
         )
     good = [f for f in whole if all(d >= WORTH * s for d, s in zip(ddp, seen[f.text], strict=True))]
     if not good:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from laconic.cli.auto import STEPS, Trial, choose, is_auto
+from laconic.cli.auto import LONGEST, Trial, choose, is_auto
 from laconic.cli.lab_options import add_lab_options, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
@@ -27,7 +27,7 @@ from laconic.compare.html import page
 from laconic.compare.lines import Comparison, Setting
 from laconic.compare.order import evaluate_every
 from laconic.compare.report import as_json
-from laconic.compare.rows import BASELINES, DEFAULT_PLANS, Kind, names_a_baseline, split
+from laconic.compare.rows import BASELINES, DDP, DEFAULT_PLANS, Kind, names_a_baseline, split
 from laconic.compare.rows import choose as choose_rows
 from laconic.compare.rows import read as read_row
 from laconic.compare.run import Request, plan_turns, run_all
@@ -35,7 +35,7 @@ from laconic.compare.show import Show
 from laconic.compare.table import as_text
 from laconic.compare.target import read as read_target
 from laconic.compare.workload import TASKS, Workload, check_target, workload
-from laconic.core.errors import UsageError
+from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable, write_whole
 from laconic.lab.enter import enter, inside
 from laconic.lab.spec import LabSpec
@@ -82,7 +82,7 @@ def main(argv: Sequence[str]) -> int:
     if request.setting.lab and not inside():
         return enter(["compare", *argv], lab_spec(args))
     with stopping() as signals, places(args) as sites:
-        comparison = measure(_settled(request, args, sites), sites)
+        comparison = measure(_settled(request, args, rest, sites), sites)
         print(as_text(comparison), flush=True)
         kept = outputs.write(comparison)
     if not comparison.complete:
@@ -90,15 +90,26 @@ def main(argv: Sequence[str]) -> int:
     return 1 if comparison.failed or not kept else 0
 
 
-def _settled(request: Request, args: argparse.Namespace, sites: Sequence[Site]) -> Request:
+def _settled(request: Request, args: argparse.Namespace, rest: Sequence[str], sites: Sequence[Site]) -> Request:
     """With a row for what `auto` chose, where it is among the plans."""
-    wanted = [text for text in _plans(args) if is_auto(text)]
     rows = list(request.rows)
-    for text in wanted:
-        chosen = choose(text, Trial(request.script, STEPS), sites)
+    for text in filter(is_auto, _plans(args)):
+        chosen = _chosen(text, workload(args.task, rest, args.steps), sites)
         plan = read_row(chosen)
         rows.insert(-1, replace(plan, text=f"{text} = {chosen}", kind=Kind.PLAN))
     return replace(request, rows=tuple(rows))
+
+
+def _chosen(text: str, work: Workload, sites: Sequence[Site]) -> str:
+    """A task takes as many steps in a try as it needs; a script that fails in one need not fail in all rows."""
+    steps = work.steps
+    if work.is_task:
+        work = replace(work, steps=LONGEST)
+    try:
+        return choose(text, Trial(work.script, steps), sites)
+    except LaconicError as error:
+        print(f"laconic compare: {text} could not choose and takes DDP. {error}", file=sys.stderr, flush=True)
+        return DDP
 
 
 def measure(request: Request, sites: Sequence[Site]) -> Comparison:

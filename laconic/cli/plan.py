@@ -4,22 +4,26 @@
     laconic probe --hosts 4 --rate 100mbit -o network.json
     laconic plan --model model.json --network network.json --workers 4,32,1024 --lossy --why
 
-Without --lossy only plans that compute the same mean as DDP are looked at. In place of files: a built-in model's name,
-and a link as in 10gbit:50us. How well it predicts: docs/planner.md.
+Without --lossy only plans that compute the same mean as DDP are looked at, besides those named by --also. DDP and one
+worker alone always have a row. In place of files: a built-in model's name, and a link as in 10gbit:50us. How well it
+predicts: docs/planner.md.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from laconic.cli.simulate import counts
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text
 from laconic.core.units import bytes_text, seconds_text
+from laconic.plan import Plan
+from laconic.planner.candidates import candidates
 from laconic.planner.network_file import read_network
-from laconic.planner.search import DDP, Found, Planner, candidates, planner_of
+from laconic.planner.search import ALONE, DDP, Found, Planner, Ranking, planner_of
 from laconic.planner.why import reasons
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable, read_model
@@ -29,20 +33,30 @@ from laconic.sim.network import Network, parse_line
 
 def main(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
-    planner = planner_from(args.model, args.network)
     if args.top < 1:
         raise UsageError(f"--top {args.top}: give at least 1.")
-    texts = [*candidates(lossy=args.lossy), *(args.also or ())]
-    out = []
-    for world in counts(args.workers):
-        found = planner.rank(world, texts)
+    worlds, also = counts(args.workers), [text.strip() for text in args.also or ()]
+    for text in also:
+        if text != DDP:
+            Plan.parse(text)  # a typo is told before anything is predicted
+    planner = planner_from(args.model, args.network)
+    texts, out = candidates(lossy=args.lossy, servers=True), []
+    for world in worlds:
+        ranking = planner.rank(world, texts, also)
+        why = reasons(planner, ranking)
+        rows = shown(ranking, args.top, also)
         out.append(
-            {"workers": world, "plans": [as_row(f, found) for f in found[: args.top]], "why": reasons(planner, found)}
+            {
+                "workers": world,
+                "plans": [as_row(f, ranking) for f in rows],
+                "left_out": [asdict(left) for left in ranking.left_out],
+                "why": why,
+            }
         )
         if not args.json:
-            print(f"{world} workers\n{as_table(found, args.top)}")
+            print(f"{world} worker{'' if world == 1 else 's'}\n{as_table(rows, ranking)}")
             if args.why:
-                print("\n".join(f"  {line}" for line in reasons(planner, found)))
+                print("\n".join(f"  {line}" for line in why))
             print()
     if args.json:
         print(json_text(out, indent=1))
@@ -60,8 +74,8 @@ def parser() -> argparse.ArgumentParser:
     which = made.add_mutually_exclusive_group()
     which.add_argument("--lossless", dest="lossy", action="store_false", help="only what computes DDP's mean (default)")
     which.add_argument("--lossy", action="store_true", help="also what rounds, compresses or lets models differ")
-    made.add_argument("--also", action="append", metavar="PLAN", help="another plan to rank")
-    made.add_argument("--top", type=int, default=10, help="so many rows (default 10)")
+    made.add_argument("--also", action="append", metavar="PLAN", help="another plan, always shown; may be repeated")
+    made.add_argument("--top", type=int, default=10, help="so many rows, and what is always shown (default 10)")
     made.add_argument("--why", action="store_true", help="the reasons, in sentences")
     made.add_argument("--json", action="store_true", help="one JSON array instead of tables")
     made.set_defaults(lossy=False)
@@ -75,14 +89,20 @@ def planner_from(model: str, network: str) -> Planner:
     return Planner(table, Network(parse_line(network)), Machine())
 
 
-def as_row(f: Found, found: Sequence[Found]) -> dict[str, object]:
-    ddp = next((g for g in found if g.text == DDP), None)
+def shown(ranking: Ranking, top: int, also: Sequence[str]) -> list[Found]:
+    """The first ones, and whatever else is always shown: DDP, one worker alone, what was asked for by name."""
+    always = {DDP, ALONE, *also}
+    return [f for place, f in enumerate(ranking.found) if place < top or f.text in always]
+
+
+def as_row(f: Found, ranking: Ranking) -> dict[str, object]:
     return {
         "plan": f.text,
+        "distributed": f.distributes,
         "risk": f.risk.value,
         "step_s": f.step.seconds,
         "speedup": f.speedup,
-        "x_ddp": None if ddp is None else ddp.step.seconds / f.step.seconds,
+        "x_ddp": f.speedup / ranking.ddp.speedup,
         "sent_bytes": f.step.sent_bytes,
         "exposed_s": f.step.exposed_s,
         "limited_by": f.step.bottleneck,
@@ -90,18 +110,15 @@ def as_row(f: Found, found: Sequence[Found]) -> dict[str, object]:
     }
 
 
-def as_table(found: Sequence[Found], top: int) -> str:
-    shown = list(found[:top])
-    shown += [f for f in found[top:] if f.text == DDP]  # whatever else is shown
-    width = max([4, *(len(f.text) for f in shown)])
+def as_table(rows: Sequence[Found], ranking: Ranking) -> str:
+    width = max(len(text) for text in (*(f.text for f in rows), *(left.text for left in ranking.left_out)))
     names = "".join(f"  {name:>9}" for name in ("step", "x DDP", "speedup", "sent/step", "exposed"))
     lines = [f"{'plan':{width}}{names}  {'risk':9}  limited by"]
-    for f in shown:
-        row = as_row(f, found)
-        ratio = "" if row["x_ddp"] is None else f"{row['x_ddp']:.2f}"
-        lines.append(
-            f"{f.text:{width}}  {seconds_text(f.step.seconds):>9}  {ratio:>9}  {f.speedup:9.2f}  "
-            f"{bytes_text(f.step.sent_bytes):>9}  {seconds_text(f.step.exposed_s):>9}  {f.risk.value:9}  "
-            f"{f.step.bottleneck}"
-        )
+    lines += [
+        f"{f.text:{width}}  {seconds_text(f.step.seconds):>9}  {f.speedup / ranking.ddp.speedup:9.2f}  "
+        f"{f.speedup:9.2f}  {bytes_text(f.step.sent_bytes):>9}  {seconds_text(f.step.exposed_s):>9}  "
+        f"{f.risk.value:9}  {f.step.bottleneck}"
+        for f in rows
+    ]
+    lines += [f"{left.text:{width}}  left out: {left.why}" for left in ranking.left_out]
     return "\n".join(lines)

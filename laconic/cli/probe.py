@@ -5,8 +5,9 @@
     torchrun ... -m laconic.planner.probing /tmp/raw.json         on machines of your own; then on one of them:
     laconic probe --raw /tmp/raw.json -o network.json
 
-Measured: all-reduce, all-gather, all-to-all and a swap with a neighbour at several sizes, every pair of ranks, what a
-byte and a message cost a core, memory, and how fast each compressor of the planner's list writes and reads.
+Measured: all-reduce, all-gather, all-to-all and a swap with a neighbour at several sizes, every pair of up to 8 ranks,
+what a byte and a message cost a core, memory, and how fast each compressor of the planner's list writes and reads. A
+pair that is much slower than most is named.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from laconic.cli.machine import cores
 from laconic.cli.signals import ending_on_signals
 from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
+from laconic.core.numbers import amount, object_of, reason
 from laconic.core.units import bytes_text, seconds_text
 from laconic.lab.enter import enter, inside
 from laconic.launch.job import Job, Script, Site, local_sites
 from laconic.plan import Plan
+from laconic.planner.candidates import compressors
 from laconic.planner.coding import coding_of
-from laconic.planner.network_file import NetworkTable, fit_line, from_dict
-from laconic.planner.search import compressors
+from laconic.planner.network_file import NetworkTable, fit_line, from_dict, slow_pairs
 from laconic.planner.tiny import explained
 from laconic.sim.machine import Coding
 
@@ -48,6 +50,7 @@ def main(argv: Sequence[str]) -> int:
         return enter(["probe", *argv], lab_spec(args))
     if args.raw is not None:
         raw = _read(args.raw)
+        _check_raw(raw, args.raw)
     else:
         places = contextlib.nullcontext(local_sites(args.n or WORLD)) if args.hosts is None else hosts_of(args)
         with ending_on_signals(), places as sites:
@@ -98,9 +101,17 @@ def measure(sites: Sequence[Site], env: Mapping[str, str] | None = None) -> dict
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
+        return object_of(json.loads(path.read_text()), "what it holds")
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not what laconic.planner.probing writes: {error}.") from error
+
+
+def _check_raw(raw: Mapping[str, Any], path: Path) -> None:
+    """Before compressors are timed, which takes a while."""
+    try:
+        finished(raw, "", {})
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is not what laconic.planner.probing writes: {reason(error)}.") from error
 
 
 def codings(*, quick: bool = False) -> dict[str, Coding]:
@@ -111,7 +122,7 @@ def codings(*, quick: bool = False) -> dict[str, Coding]:
 
 def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -> NetworkTable:
     whole = {**raw, "cores": cores(), "rate": rate, "line": {"alpha_s": 0.0, "beta_s": 0.0}, "codings": {}}
-    tiny = whole.pop("tiny", {})
+    tiny = {plan: amount(s, f"tiny.{plan}") for plan, s in object_of(whole.pop("tiny", {}), "tiny").items()}
     table = from_dict(whole)
     line = fit_line(table.curves["reduce"], table.world) if table.curves else table.line
     table = replace(table, line=line, codings=codings)
@@ -119,8 +130,10 @@ def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -
 
 
 def as_text(table: NetworkTable) -> str:
-    head = f"{table.world} ranks on {table.machines} machine(s) with {table.cores} cores each; line {table.line}; "
-    lines = [f"{head}a byte of gradient costs a core {table.touch_s * 1e9:.2f} ns."]
+    lines = [
+        f"{table.world} ranks on {table.machines} machine(s) with {table.cores} cores each; line {table.line}.",
+        f"A byte of gradient costs a core {table.touch_s * 1e9:.2f} ns; a plain copy: {table.memory_gb_s:.1f} GB/s.",
+    ]
     for name, curve in table.curves.items():
         seen = ", ".join(f"{bytes_text(s)} {seconds_text(t)}" for s, t in zip(curve.sizes, curve.seconds, strict=True))
         lines.append(f"{name:8} {seen}")
@@ -128,4 +141,5 @@ def as_text(table: NetworkTable) -> str:
         f"{text:32} encode {c.encode_s * 1e9:6.2f} ns, decode {c.decode_s * 1e9:6.2f} ns an element"
         for text, c in table.codings.items()
     ]
+    lines += slow_pairs(table)
     return "\n".join(lines)

@@ -22,7 +22,7 @@ from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
 from laconic.core.units import seconds_text
 from laconic.launch.job import Job, Script, Site, local_sites
-from laconic.planner.profiler import MOST, SETTLE, STEPS
+from laconic.planner.profiler import NEEDED, SHORT, WANTED
 from laconic.sim.model import ModelTable, read_model
 
 LIMIT_S = 1800.0
@@ -55,8 +55,12 @@ def parser() -> argparse.ArgumentParser:
 def profiled(task: str, rest: Sequence[str], sites: Sequence[Site]) -> ModelTable:
     work = workload(task, rest, None)
     if work.is_task:
-        work = replace(work, steps=SETTLE + STEPS + 2 * MOST + 2)
+        work = replace(work, steps=WANTED + 2)
     return run(work.script(0), sites, task)
+
+
+class TooShortError(LaconicError):
+    """A script that ended by itself before enough of its steps were seen."""
 
 
 def run(script: Script, sites: Sequence[Site], name: str) -> ModelTable:
@@ -66,11 +70,21 @@ def run(script: Script, sites: Sequence[Site], name: str) -> ModelTable:
         with Job(script, sites, env=env, output=log) as job:
             code = job.wait(LIMIT_S)
         out = Path(folder) / "rank0.json"
+        if code == 0 and out.with_suffix(SHORT).exists():
+            raise TooShortError(
+                f"The script ends after {out.with_suffix(SHORT).read_text()} steps, too few to measure one: {NEEDED} "
+                f"are needed."
+            )
         if code != 0 or not out.exists():
             words = log.read_text(errors="replace").strip().splitlines()[-12:]
-            why = "it never took enough steps after laconic.distribute" if code == 0 else f"exit code {code}"
-            raise LaconicError("\n".join([f"The profile of {name} failed: {why}.", *words]))
+            raise LaconicError("\n".join([f"The profile of {name} failed: {_why(code)}.", *words]))
         return replace(read_model(out), name=name)
+
+
+def _why(code: int | None) -> str:
+    if code is None:
+        return f"it took longer than {LIMIT_S:g} s"
+    return "it never called laconic.distribute" if code == 0 else f"exit code {code}"
 
 
 def as_text(table: ModelTable) -> str:

@@ -12,6 +12,7 @@ predicts: docs/scale.md. PLAN is a plan's text; several may be given. `ddp` is t
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -39,6 +40,7 @@ def main(argv: Sequence[str]) -> int:
     worlds = counts(args.workers)
     network = Network(parse_line(args.link), regions=args.regions, across=args.across and parse_line(args.across))
     refuse_idle(args)
+    check_numbers(args)
     if args.timeline is not None:
         check_writable(args.timeline, "--timeline")
     if args.train is not None:
@@ -121,6 +123,16 @@ def refuse_idle(args: argparse.Namespace) -> None:
             raise UsageError(f"{name} {why}. Leave it out.")
 
 
+def check_numbers(args: argparse.Namespace) -> None:
+    """What divides or is divided."""
+    if args.batch is not None and args.batch < 1:
+        raise UsageError(f"--batch {args.batch}: give at least 1.")
+    if args.tflops is not None and not 0 < args.tflops < math.inf:
+        raise UsageError(f"--tflops {args.tflops:g}: give a number above 0.")
+    if args.compute is not None and not parse_seconds(args.compute) > 0:
+        raise UsageError(f"--compute {args.compute}: give a time above 0.")
+
+
 def counts(text: str) -> list[int]:
     try:
         found = [int(word) for word in text.split(",")]
@@ -145,7 +157,7 @@ def model_of(args: argparse.Namespace) -> ModelTable:
 def machine_of(args: argparse.Namespace) -> Machine:
     if not 0 < args.overlap <= 1:
         raise UsageError(f"--overlap {args.overlap:g}: give a share above 0, at most 1.")
-    if args.coding <= 0 or (args.cores is not None and args.cores <= 0):
+    if not args.coding > 0 or (args.cores is not None and not args.cores > 0):
         raise UsageError("--coding and --cores must be above 0.")
     each = 4e-9 / args.coding
     machine = Machine(overlap=args.overlap, coding=Coding(each, each))

@@ -4,7 +4,7 @@ world, machines, cores            ranks; on how many machines; cores that the ra
 curves                            seconds by size for reduce, gather, deal and post, of the slowest rank
 cpu                               the same in seconds of all of a rank's threads on a core
 line                              alpha and beta, fitted to the curves: for other numbers of workers
-pairs                             seconds of a small and bytes per second of a large message, rank by rank
+pairs                             seconds of a small and bytes per second of a large message, rank by rank; of up to 8
 touch_s, memory_gb_s              a byte of gradient copied and looked through; a plain copy
 step_s, exchange_s, lane_s        seconds on a core of a step, of each exchange in it, and of each round of a
                                   compressed one, beside all that (tiny.py)
@@ -16,15 +16,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text, write_whole
+from laconic.core.numbers import amount, listed, object_of, reason, whole
+from laconic.core.units import bytes_text
 from laconic.sim.collective import Curve
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.network import Line, Network
+
+COUNTS = ("world", "machines", "cores")
+AMOUNTS = {"touch_s", "memory_gb_s", "step_s", "exchange_s", "lane_s", "sum_wait_s", "lane_wait_s"}
+CURVE = ("sizes", "seconds")
+SLOW = 0.5  # of the median rate: worth a word
+FEWEST_PAIRS = 6  # of three ranks; of two there is no median
 
 
 @dataclass(frozen=True)
@@ -81,18 +91,62 @@ class NetworkTable:
 def read_network(path: Path) -> NetworkTable:
     try:
         return from_dict(json.loads(path.read_text()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not a network.json of `laconic probe`: {error!r}.") from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{path} is not a network.json of `laconic probe`: {reason(error)}.") from error
 
 
 def from_dict(data: Mapping[str, Any]) -> NetworkTable:
-    made = dict(data)
-    for key in ("curves", "cpu"):
-        made[key] = {k: Curve(tuple(c["sizes"]), tuple(c["seconds"])) for k, c in data[key].items()}
-    made["line"] = Line(**data["line"])
-    made["pairs"] = tuple(tuple((a, b) for a, b in row) for row in data["pairs"])
-    made["codings"] = {k: Coding(**c) for k, c in data["codings"].items()}
+    made = dict(object_of(data, "what it holds"))
+    known = {f.name for f in fields(NetworkTable)}
+    for name in made:
+        if name not in known:
+            raise ValueError(f"{name!r} has no meaning in it")
+    for name in COUNTS:
+        made[name] = whole(made[name], name, least=1)
+    for name in AMOUNTS & made.keys():
+        made[name] = amount(made[name], name)
+    for name in ("curves", "cpu"):
+        made[name] = {k: _curve(c, f"{name}.{k}") for k, c in object_of(made[name], name).items()}
+    made["line"] = Line(**_amounts(made["line"], "line"))
+    made["pairs"] = tuple(tuple(_pair(pair) for pair in listed(row, "pairs")) for row in listed(made["pairs"], "pairs"))
+    codings = object_of(made["codings"], "codings")
+    made["codings"] = {k: Coding(**_amounts(c, f"codings.{k}")) for k, c in codings.items()}
     return NetworkTable(**made)
+
+
+def _curve(value: Any, name: str) -> Curve:
+    data = object_of(value, name)
+    sizes, seconds = (tuple(amount(x, f"{name}.{k}") for x in listed(data[k], f"{name}.{k}")) for k in CURVE)
+    if not sizes or len(sizes) != len(seconds) or any(b <= a for a, b in pairwise(sizes)):
+        raise ValueError(f"{name} does not hold seconds at rising sizes")
+    return Curve(sizes, seconds)
+
+
+def _amounts(value: Any, name: str) -> dict[str, float]:
+    return {key: amount(x, f"{name}.{key}") for key, x in object_of(value, name).items()}
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    found = [amount(x, "pairs") for x in listed(value, "pairs")]
+    if len(found) != 2:
+        raise ValueError(f"pairs holds {value!r}, not seconds and bytes per second")
+    return found[0], found[1]
+
+
+def slow_pairs(table: NetworkTable) -> list[str]:
+    """A sentence for each pair of ranks between which bytes are much slower than between most."""
+    rates = {
+        (a, b): rate for a, row in enumerate(table.pairs) for b, (_, rate) in enumerate(row) if a != b and rate > 0
+    }
+    if len(rates) < FEWEST_PAIRS:
+        return []
+    usual = median(rates.values())
+    return [
+        f"From rank {a} to rank {b} a byte takes {usual / rate:.1f} times as long as between most: "
+        f"{bytes_text(rate)}/s, the median is {bytes_text(usual)}/s."
+        for (a, b), rate in rates.items()
+        if rate < SLOW * usual
+    ]
 
 
 def fit_line(curve: Curve, world: int) -> Line:

@@ -13,6 +13,7 @@ gradients (evaluations) are not looked at.
 from __future__ import annotations
 
 import atexit
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -23,16 +24,19 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from laconic.core.files import check_writable
+from laconic.core.files import check_writable, write_whole
 from laconic.inventory import norms_of
 from laconic.sim.model import ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
 STEPS = 10  # looked at layer by layer
 WHOLE = 10  # and as a whole, at least: looking closely takes time, too
+NEEDED = SETTLE + STEPS + WHOLE
 COLD = 10  # and after a pause each, as ranks pause for each other: caches forget
 ENOUGH_S, MOST = 1.0, 60  # short steps are repeated for so long, at most so often
 PAUSE_S = 0.02
+WANTED = SETTLE + STEPS + 2 * MOST
+SHORT = ".short"  # what a script that ended before NEEDED leaves: how many it took
 
 
 class Profiler:
@@ -62,8 +66,6 @@ class Profiler:
         if self._attached:
             return
         self._attached = True
-        if self.path is not None:
-            atexit.register(self._write, self.path)
         self.names = {id(p): n for n, p in model.named_parameters() if p.requires_grad}
         self.parameters = {id(p): p for p in model.parameters() if p.requires_grad}
         self.statistics = sum(2 * norm.num_features for norm in norms_of(model))
@@ -86,6 +88,18 @@ class Profiler:
             self._close.append(p.register_post_accumulate_grad_hook(self._final))
         self._close.append(optimizer.register_step_pre_hook(self._before))
         optimizer.register_step_post_hook(self._after)
+        if self.path is not None:
+            atexit.register(self._ended, self.path, os.getpid())
+
+    def _ended(self, path: Path, owner: int) -> None:
+        """At the end of the process: too early? What was seen will do, if it is something. A forked data loader does
+        not speak for it."""
+        if self.enough or os.getpid() != owner:
+            return
+        if len(self.whole) >= WHOLE:
+            self.table().write(path)
+        else:
+            write_whole(path.with_suffix(SHORT), str(len(self.seen) + len(self.whole)))
 
     def _lap(self) -> float:
         now = self.now()
@@ -129,17 +143,11 @@ class Profiler:
         if self.path is None:
             return
         if self.enough:
-            self._write(self.path)
+            self.table().write(self.path)
             raise SystemExit(0)
         if _is_enough(self.whole, WHOLE):
             time.sleep(PAUSE_S)
             self._lap()
-
-    def _write(self, path: Path) -> None:
-        """At the end of a script that took fewer steps, what was seen will do, if it is something."""
-        atexit.unregister(self._write)
-        if len(self.whole) >= WHOLE:
-            self.table().write(path)
 
     def table(self) -> ModelTable:
         kept = self.seen[SETTLE:] or self.seen

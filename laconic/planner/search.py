@@ -1,109 +1,34 @@
 """All plans worth a thought, predicted and ranked.
 
-    lossless     the same mean as DDP's up to the order of additions: how sums travel, how gradients are fused and cut
-    rounded      every number rounded to 16 bits
-    unbiased     random, right on average
-    biased + EF  wrong in each step, made good later by an error memory
-    stale        models that differ for a while: local steps, gossip
-
 A prediction is a simulated step (laconic.sim) from what was measured: the model's seconds on a core, the network's
-tables, what each compressor costs a core. `ddp` stands among the candidates, and so does staying alone.
+tables, what each compressor costs a core. First every plan of a list, then the best of each answer put together
+(combined.py), then the best compressors with some layers left dense (skipping.py). `ddp` stands among them, and so does
+staying alone.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
-from laconic.buckets import SMALL, SMALL_VECTOR
-from laconic.compress import Identity
-from laconic.compress.base import NOMINAL
-from laconic.core.errors import PlanError
+from laconic.core.errors import LaconicError
 from laconic.plan import Plan
+from laconic.planner.combined import BASE, JOINT, combined
 from laconic.planner.network_file import NetworkTable
+from laconic.planner.risk import MILDEST_FIRST, Risk, risk
+from laconic.planner.skipping import skipping
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sim.step import Setting, Step, fits, simulate
 from laconic.sync import Subject
-from laconic.topology import Gossip
+from laconic.topology import ParameterServer
 
 DDP = "ddp"
-LONGEST_PATTERN = 400  # characters: a plan should still be readable
-
-
-class Risk(Enum):
-    """What a plan asks the model to bear, mildest first."""
-
-    LOSSLESS = "lossless"
-    ROUNDED = "rounded"
-    UNBIASED = "unbiased"
-    BIASED = "biased+EF"
-    STALE = "stale"
-
-
-LOSSLESS = (
-    "none",
-    "fused(bucket=4MiB)",
-    "fused(bucket=100MiB)",
-    "wfbp",
-    "fifo(bucket=1GiB)",
-    "allreduce(ring)",
-    "allreduce(halving_doubling)",
-    "allreduce(recursive_doubling)",
-    "allreduce(double_tree)",
-    "allreduce(torus)",
-    "allreduce(hierarchical)",
-    "allreduce(sra)",
-    "ps(colocated)",
-)
-COMPRESSED = (
-    "bf16",
-    "fp16",
-    "qsgd(bits=8)",
-    "qsgd(bits=4)",
-    "natural",
-    "terngrad",
-    "ef(sign)",
-    "ef(qsgd(bits=4))",
-    "ef(topk(0.1))",
-    "ef(topk(0.01))",
-    "ef(topk(0.001))",
-    "ef(topk(0.01) | qsgd(bits=4) | golomb)",
-    "ef(powersgd(1))",
-    "ef(powersgd(2))",
-    "ef(powersgd(4))",
-    "ef(powersgd(8))",
-)
-RARE = ("local(4)", "local(8)", "local(32)")
-GOSSIP = ("gossip(ring)", "gossip(one_peer_exp)", "gossip(exp)")
-
-
-def compressors() -> list[str]:
-    """Those whose cost for a core is worth measuring."""
-    return list(COMPRESSED)
-
-
-def candidates(*, lossy: bool) -> list[str]:
-    """Plan texts, mildest first."""
-    if not lossy:
-        return list(LOSSLESS)
-    both = [f"{when} / {what}" for when in RARE for what in ("bf16", "ef(powersgd(4))", "ef(topk(0.01))")]
-    order = [f"{what} / fifo(bucket=1GiB)" for what in ("ef(sign)", "ef(topk(0.01))", "ef(powersgd(2))")]
-    return [*LOSSLESS, *COMPRESSED, *order, *RARE, *both, *GOSSIP]
-
-
-def risk(plan: Plan) -> Risk:
-    if plan.subject in (Subject.DELTA, Subject.MODEL) or isinstance(plan.topology, Gossip):
-        return Risk.STALE
-    if plan.compress == Identity():
-        return Risk.LOSSLESS
-    traits = plan.compress.traits(NOMINAL)
-    if str(plan.compress) in ("bf16", "fp16"):
-        return Risk.ROUNDED
-    return Risk.UNBIASED if traits.unbiased and not traits.remembers else Risk.BIASED
+ALONE = "one worker alone"
+CLEARLY = 0.99  # less is not a difference
+DENSE_SHARES = (0.3, 0.6)
+COMPRESSORS = 3  # that are looked at layer by layer
 
 
 @dataclass(frozen=True)
@@ -122,8 +47,31 @@ class Found:
         return self.world * self.single_s / self.step.seconds
 
     @property
-    def pays(self) -> bool:
-        return self.speedup > 1.0
+    def distributes(self) -> bool:
+        return self.text != ALONE
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What somebody asked for by name, and why it cannot be."""
+
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Ranking:
+    found: tuple[Found, ...]  # fastest first; DDP and one worker alone are among them
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def best(self) -> Found:
+        """Of those that distribute."""
+        return next(f for f in self.found if f.distributes)
+
+    @property
+    def ddp(self) -> Found:
+        return next(f for f in self.found if f.text == DDP)
 
 
 @dataclass(frozen=True)
@@ -139,70 +87,106 @@ class Planner:
         return Setting(self.model, self.network, world, self.table.machine(world), self.table.measured(world))
 
     def predict(self, text: str, world: int) -> Found | None:
-        """None where so many workers cannot follow it."""
+        """None where so many workers, or virtual time, cannot follow it."""
+        came = self.look(text, world)
+        return came if isinstance(came, Found) else None
+
+    def look(self, text: str, world: int) -> Found | LeftOut:
+        """PlanError where the text is no plan."""
         plan = Plan() if text == DDP else Plan.parse(text)
-        if fits(plan, world) is not None:
-            return None
+        if plan.subject is Subject.NOTHING:
+            return LeftOut(text, f"it never talks, so its workers train apart and gain nothing. See '{ALONE}'.")
+        problem = fits(plan, world)
+        if problem is not None:
+            return LeftOut(text, problem)
         setting = self.setting(world)
         if text == DDP:
             setting = replace(setting, machine=replace(setting.machine, votes=False))
-        step = simulate(plan, setting)
+        try:
+            step = simulate(plan, setting)
+        except LaconicError as error:
+            return LeftOut(text, str(error))
         return Found(text, world, risk(plan), step, self.model.step_s)
+
+    def rank(self, world: int, texts: Iterable[str], also: Iterable[str] = ()) -> Ranking:
+        """Fastest first; of two within one percent the milder one. `also`: named by a user, found or left out."""
+        named = [self.look(text, world) for text in dict.fromkeys(also)]
+        listed = self._found(_sensible(texts, world), world)
+        if world > 1:
+            listed += self._together(world, listed)
+            listed += self._layer_by_layer(world, listed)
+        asked = [f for f in named if isinstance(f, Found)]
+        ddp = self._found([DDP], world)
+        found = _ranked(_once([*asked, *ddp, *listed]))
+        alone = Found(ALONE, 1, Risk.LOSSLESS, _alone(self.model.step_s), self.model.step_s)
+        ahead = sum(f.speedup >= alone.speedup for f in found)
+        return Ranking((*found[:ahead], alone, *found[ahead:]), tuple(f for f in named if isinstance(f, LeftOut)))
+
+    def _found(self, texts: Iterable[str], world: int) -> list[Found]:
+        return [f for text in dict.fromkeys(texts) if isinstance(f := self.look(text, world), Found)]
+
+    def _together(self, world: int, found: Sequence[Found]) -> list[Found]:
+        """The best of each answer together, without the parts that gain nothing beside the others."""
+        seen: dict[str, Found | None] = {f.text: f for f in found if f.text != DDP}
+        if BASE not in seen:
+            return []
+        seconds = {f.text: f.step.seconds for f in found if f.text in seen}
+        lean = [self._lean(text, world, seen) for text in combined(seconds)]
+        return [f for f in dict.fromkeys(lean) if f is not None and f.text not in seconds]
+
+    def _lean(self, text: str, world: int, seen: dict[str, Found | None]) -> Found | None:
+        """The smallest plan of these parts that is as fast; `seen` grows."""
+        if text not in seen:
+            seen[text] = self.predict(text, world)
+        whole, parts = seen[text], text.split(JOINT)
+        if whole is None or len(parts) == 1:
+            return whole
+        smaller = [self._lean(JOINT.join(q for q in parts if q != p), world, seen) for p in parts]
+        best = min((f for f in smaller if f is not None), key=lambda f: f.step.seconds, default=whole)
+        return best if CLEARLY * best.step.seconds <= whole.step.seconds else whole
 
     def _layer_by_layer(self, world: int, found: Sequence[Found]) -> list[Found]:
         """The best compressors again, with layers whose gradients come first left dense."""
-        best = sorted((f for f in found if f.risk is Risk.BIASED), key=lambda f: f.step.seconds)[:3]
-        texts = [_skipping(self.model, share, f.text) for f in best if "/" not in f.text for share in (0.3, 0.6)]
-        return [
-            seen
-            for text in dict.fromkeys(texts)
-            if text is not None and (seen := self.predict(text, world)) is not None
-        ]
-
-    def rank(self, world: int, texts: Iterable[str]) -> list[Found]:
-        """Fastest first; of two within one percent the milder one."""
-        found = []
-        for text in dict.fromkeys([DDP, *texts]):
-            try:
-                seen = self.predict(text, world)
-            except PlanError:
-                seen = None  # this plan cannot be for this model
-            if seen is not None:
-                found.append(seen)
-        found += self._layer_by_layer(world, found)
-        order = list(Risk)
-        found.sort(key=lambda f: (round(f.step.seconds, 12), order.index(f.risk), f.text != DDP))
-        return _milder_first(found, order)
-
-
-def _skipping(model: ModelTable, share: float, compress: str) -> str | None:
-    """Leave dense what is ready first, up to this share of the bytes: it travels while backward goes on."""
-    early = sorted((w for w in model.weights if not _is_small(w.shape)), key=lambda w: w.ready)
-    allowed, names = share * sum(w.numel for w in early), []
-    for w in early:
-        allowed -= w.numel
-        if allowed < 0:
-            break
-        names.append(w.name)
-    pattern = f"^({'|'.join(names)})$"
-    if not names or len(names) == len(early) or len(pattern) > LONGEST_PATTERN or "'" in pattern:
-        return None
-    return f"filtered({compress}, deny='{pattern}')"
-
-
-def _is_small(shape: tuple[int, ...]) -> bool:
-    return math.prod(shape) < (SMALL if len(shape) >= 2 else SMALL_VECTOR)
+        biased = [f for f in found if f.risk is Risk.BIASED and "/" not in f.text]
+        best = sorted(biased, key=lambda f: f.step.seconds)[:COMPRESSORS]
+        texts = [skipping(self.model, share, f.text) for f in best for share in DENSE_SHARES]
+        return self._found((text for text in texts if text is not None), world)
 
 
 def planner_of(model: ModelTable, table: NetworkTable) -> Planner:
     return Planner(model, table.network(), Machine(), table)
 
 
-def _milder_first(found: Sequence[Found], order: Sequence[Risk]) -> list[Found]:
-    """The first of those that are as fast as the fastest, to within one percent, is the mildest of them."""
-    if not found:
-        return []
-    limit = 1.01 * found[0].step.seconds
+def _sensible(texts: Iterable[str], world: int) -> list[str]:
+    """Without those that have more servers than workers."""
+    out = []
+    for text in texts:
+        whom = Plan().topology if text == DDP else Plan.parse(text).topology
+        if not (isinstance(whom, ParameterServer) and whom.count(world) > world):
+            out.append(text)
+    return out
+
+
+def _once(found: Iterable[Found]) -> list[Found]:
+    """Of two spellings of a plan the first."""
+    kept: dict[str, Found] = {}
+    for f in found:
+        kept.setdefault(DDP if f.text == DDP else str(Plan.parse(f.text)), f)
+    return list(kept.values())
+
+
+def _alone(seconds: float) -> Step:
+    return Step(seconds, seconds, 0.0, 0.0, 0.0, 0.0, ())
+
+
+def _ranked(found: Sequence[Found]) -> list[Found]:
+    """By seconds; but of those as fast as the fastest, to within one percent, the mildest comes first."""
+    found = sorted(found, key=lambda f: (round(f.step.seconds, 12), _mildness(f), f.text != DDP, f.text.count(JOINT)))
+    limit = found[0].step.seconds / CLEARLY
     near = [f for f in found if f.step.seconds <= limit]
-    best = min(near, key=lambda f: (order.index(f.risk), f.text not in (DDP, "none"), f.step.seconds))
+    best = min(near, key=lambda f: (_mildness(f), f.text not in (DDP, BASE), f.step.seconds))
     return [best, *(f for f in found if f is not best)]
+
+
+def _mildness(f: Found) -> int:
+    return MILDEST_FIRST.index(f.risk)

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from laconic.core.units import bytes_text, seconds_text
-from laconic.planner.search import DDP, Found, Planner, Risk
+from laconic.planner.network_file import slow_pairs
+from laconic.planner.risk import Risk
+from laconic.planner.search import DDP, Found, Planner, Ranking
 
 WORTH = 1.03  # less is not worth a change
 
 
-def reasons(planner: Planner, found: Sequence[Found]) -> list[str]:
-    """Of one number of workers, fastest first."""
-    if not found:
-        return ["No plan fits so many workers."]
-    best = found[0]
-    ddp = next((f for f in found if f.text == DDP), None)
+def reasons(planner: Planner, ranking: Ranking) -> list[str]:
+    """Of one number of workers."""
+    best, ddp = ranking.best, ranking.ddp
     said = [_model(planner, best.world)]
-    if ddp is not None:
-        said.append(_bottleneck("DDP", ddp))
-    if best.text == DDP or (ddp is not None and ddp.step.seconds < WORTH * best.step.seconds):
+    if best.world == 1:
+        return [*said, "One worker has nobody to talk to: every plan is as fast as none."]
+    said.append(_bottleneck("DDP", ddp))
+    if best.text == DDP or ddp.step.seconds < WORTH * best.step.seconds:
         said.append("DDP is the answer: nothing allowed here is predicted to be 3% faster.")
-    elif ddp is not None:
+    else:
         said.append(
             f"{best.text} ({best.risk.value}) is predicted to take {seconds_text(best.step.seconds)}, "
             f"{ddp.step.seconds / best.step.seconds:.2f} times as fast as DDP; it sends "
             f"{bytes_text(best.step.sent_bytes)} instead of {bytes_text(ddp.step.sent_bytes)}."
         )
         said.append(_bottleneck(best.text, best))
-    if ddp is not None and ddp.step.line_s > ddp.step.alone_s and best.risk is Risk.LOSSLESS:
+    if ddp.step.line_s > ddp.step.alone_s and best.risk is Risk.LOSSLESS:
         said.append(
             "The line alone takes longer than the computing, so no lossless order of messages can hide it: fewer bytes "
             "(--lossy) or fewer rounds would."
         )
-    if not best.pays:
-        said.append(
-            f"One worker alone is faster: {best.world} workers do {best.speedup:.2f} times its work. Do not distribute."
-        )
-    return said
+    if planner.table is not None:
+        said += slow_pairs(planner.table)
+    return [*said, *alone(ranking)]
+
+
+def alone(ranking: Ranking) -> list[str]:
+    """Is one worker faster than all of them together?"""
+    best = ranking.best
+    if best.world == 1 or round(best.speedup, 2) >= 1:
+        return []
+    return [
+        f"One worker is faster alone: {best.world} workers do {best.speedup:.2f} times its work. Do not distribute."
+    ]
 
 
 def _model(planner: Planner, world: int) -> str:
@@ -49,8 +55,8 @@ def _model(planner: Planner, world: int) -> str:
         else f" Each worker has {cores:.2g} of a core, so computing takes {1 / cores:.2g} times as long."
     )
     return (
-        f"{world} workers: {model.numel / 1e6:.2f} M parameters ({bytes_text(model.nbytes)}), "
-        f"{seconds_text(model.step_s)} of computing a step.{share}"
+        f"{world} worker{'' if world == 1 else 's'}: {model.numel / 1e6:.2f} M parameters "
+        f"({bytes_text(model.nbytes)}), {seconds_text(model.step_s)} of computing a step.{share}"
     )
 
 

@@ -21,6 +21,7 @@ from torch import nn
 
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text, write_whole
+from laconic.core.numbers import amount, listed, object_of, reason, whole
 
 HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics", "cold_s")
 
@@ -98,17 +99,42 @@ class ModelTable:
 def read_model(path: Path) -> ModelTable:
     try:
         return from_dict(json.loads(path.read_text()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not a model.json of `laconic profile`: {error!r}.") from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{path} is not a model.json of `laconic profile`: {reason(error)}.") from error
 
 
 def from_dict(data: Mapping[str, Any]) -> ModelTable:
-    weights = tuple(Weight(**{**w, "shape": tuple(w["shape"])}) for w in data["parameters"])
-    if not weights:
+    rows = listed(object_of(data, "what it holds")["parameters"], "parameters")
+    if not rows:
         raise ValueError("it has no parameters")
-    rest = {key: data[key] for key in ("name", "update_s", "other_s", "batch", "how")}
-    rare = {"statistics": int(data.get("statistics", 0)), "cold_s": float(data.get("cold_s", 0.0))}
-    return ModelTable(weights=weights, **rare, **rest)
+    made = ModelTable(
+        name=str(data["name"]),
+        weights=tuple(_weight(object_of(row, "a parameter")) for row in rows),
+        update_s=amount(data["update_s"], "update_s"),
+        other_s=amount(data["other_s"], "other_s"),
+        batch=whole(data["batch"], "batch"),
+        how=str(data["how"]),
+        statistics=whole(data.get("statistics", 0), "statistics"),
+        cold_s=amount(data.get("cold_s", 0.0), "cold_s"),
+    )
+    if not made.forward_s + made.backward_s > 0:
+        raise ValueError("forward and backward take no time at all")
+    return made
+
+
+def _weight(row: Mapping[str, Any]) -> Weight:
+    name = str(row["name"])
+    made = Weight(
+        name=name,
+        shape=tuple(whole(n, f"the shape of {name}") for n in listed(row["shape"], f"the shape of {name}")),
+        forward_s=amount(row["forward_s"], f"forward_s of {name}"),
+        backward_s=amount(row["backward_s"], f"backward_s of {name}"),
+        first_use=whole(row["first_use"], f"first_use of {name}"),
+        ready=whole(row["ready"], f"ready of {name}"),
+        dtype=str(row.get("dtype", "float32")),
+    )
+    _dtype(made.dtype)
+    return made
 
 
 def table(name: str, named: Sequence[tuple[str, Sequence[int]]], forward: Sequence[float], **rest: Any) -> ModelTable:

@@ -4,33 +4,68 @@ from __future__ import annotations
 
 import pytest
 
-from laconic.cli.auto import _finalists, _settle, is_auto, refuse_elsewhere
+from laconic.cli import auto, profile
+from laconic.cli.auto import LONGEST, Finalist, Trial, _finalists, _settle, choose, is_auto, refuse_elsewhere
 from laconic.core.errors import PlanError
-from laconic.planner.search import Found, Risk
+from laconic.launch.job import Script, local_sites
+from laconic.planner.risk import Risk
+from laconic.planner.search import Found, Ranking
 from laconic.sim.step import Step
 
 
-def found(text: str, seconds: float) -> Found:
-    return Found(text, 4, Risk.LOSSLESS, Step(seconds, 1.0, 0.0, 0.0, 0.0, 0.0, ()), 1.0)
+def found(text: str, seconds: float, alone_s: float = 1.0) -> Found:
+    return Found(text, 4, Risk.LOSSLESS, Step(seconds, alone_s, 0.0, 0.0, 0.0, 0.0, ()), 1.0)
+
+
+def ranking(*rows: Found) -> Ranking:
+    return Ranking(rows)
 
 
 def test_only_what_is_predicted_to_beat_ddp_is_tried() -> None:
-    ranked = [found("wfbp", 1.0), found("none", 1.1), found("ddp", 1.2), found("fifo", 1.5)]
-    assert [f.text for f in _finalists(ranked)] == ["wfbp"]
+    rows = [found("wfbp", 1.0), found("none", 1.1), found("ddp", 1.2, alone_s=1.15), found("fifo", 1.5)]
+    assert _finalists(ranking(*rows)) == [Finalist("wfbp", Risk.LOSSLESS, 1.0)]
+
+
+def test_where_ddp_waits_a_planned_order_is_tried_whatever_is_predicted() -> None:
+    assert [f.text for f in _finalists(ranking(found("ddp", 1.2)))] == ["planned"]
+    assert _finalists(ranking(found("ddp", 1.2), found("planned", 1.3)))[0].predicted_s == 1.3
+    assert [f.text for f in _finalists(ranking(found("planned", 1.1), found("ddp", 1.2)))] == ["planned"]
+
+
+def test_a_planned_order_is_given_the_steps_it_needs_to_settle() -> None:
+    planned, wfbp = Finalist("planned", Risk.LOSSLESS), Finalist("wfbp", Risk.LOSSLESS)
+    assert Finalist("ddp", Risk.LOSSLESS).steps == wfbp.steps < planned.steps <= LONGEST
+    assert planned.settles(32)
+    assert not planned.settles(20)
+    assert wfbp.settles(2)
 
 
 def test_a_plan_must_win_every_try_by_three_percent() -> None:
     said: list[str] = []
-    a, b = found("wfbp", 1.0), found("fifo", 1.0)
+    a, b = Finalist("wfbp", Risk.LOSSLESS, 1.0), Finalist("fifo", Risk.LOSSLESS)
     seen = {"ddp": [2.0, 2.0], "wfbp": [1.0, 1.99], "fifo": [1.5, 1.5]}
     assert _settle([a, b], seen, said.append) == "fifo"
+    assert said[0].endswith("(predicted 1 s).")
+    assert said[1].endswith("times as fast as DDP.")
     assert said[-1] == "auto: training with fifo."
     assert _settle([a], seen, said.append) == "ddp"
     assert "DDP is the answer" in said[-1]
 
 
 def test_a_plan_that_failed_once_is_not_taken() -> None:
-    assert _settle([found("wfbp", 1.0)], {"ddp": [2.0, 2.0], "wfbp": [1.0]}, lambda _: None) == "ddp"
+    tried = {"ddp": [2.0, 2.0], "wfbp": [1.0]}
+    assert _settle([Finalist("wfbp", Risk.LOSSLESS)], tried, lambda _: None) == "ddp"
+
+
+def test_a_script_too_short_to_measure_is_trained_with_ddp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*_: object) -> None:
+        raise profile.TooShortError("The script ends after 20 steps, too few to measure one: 23 are needed.")
+
+    monkeypatch.setattr(auto.profile, "run", short)
+    said: list[str] = []
+    trial = Trial(lambda _: Script("train.py", is_module=False, args=()))
+    assert choose("auto", trial, local_sites(2), said.append) == "ddp"
+    assert said[-1].startswith("auto: DDP. The script ends after 20 steps")
 
 
 def test_auto_is_known_by_its_name_and_stays_on_one_machine() -> None:

@@ -45,6 +45,52 @@ def test_a_script_is_profiled_without_edits_and_two_processes_are_probed(
     assert "8 workers" in capsys.readouterr().out
 
 
+def test_a_script_that_ends_too_early_says_after_how_many_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT.replace("while True:", "for _ in range(5):"))
+    assert main(["profile", str(script), "-o", str(tmp_path / "model.json")]) == 2
+    assert "The script ends after 5 steps, too few to measure one: 23 are needed." in capsys.readouterr().err
+
+
+def test_a_script_that_takes_too_long_is_told_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import signal; signal.pause()")
+    monkeypatch.setattr("laconic.cli.profile.LIMIT_S", 0.5)
+    assert main(["profile", str(script), "-o", str(tmp_path / "model.json")]) == 2
+    assert "failed: it took longer than 0.5 s." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"name": "m", "parameters": []}', "'name' has no meaning in it"),
+        ("{}", "'world' is missing"),
+        ("[1, 2]", "what it holds is list"),
+        ('{"world": 1, "machines": 1, "curves": {}, "cpu": {}, "pairs": [], "tiny": {"alone": "long"}}', "tiny.alone"),
+        (
+            '{"world": 1, "machines": 1, "curves": {}, "cpu": {}, "pairs": [], "tiny": {"other": 1}}',
+            "'alone' is missing",
+        ),
+        (
+            '{"world": 4, "machines": 1, "curves": {"post": {"sizes": [1], "seconds": [1]}}, "cpu": {}, "pairs": []}',
+            "'reduce' is missing",
+        ),
+    ],
+)
+def test_a_raw_file_of_something_else_is_refused(
+    text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "raw.json").write_text(text)
+    assert main(["probe", "--raw", str(tmp_path / "raw.json"), "-o", str(tmp_path / "network.json")]) == 2
+    said = capsys.readouterr().err
+    assert "is not what laconic.planner.probing writes" in said
+    assert sentence in said
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -1,4 +1,4 @@
-"""`laconic simulate` and `laconic plan` as users call them."""
+"""`laconic simulate` as users call it."""
 
 from __future__ import annotations
 
@@ -57,6 +57,13 @@ def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: p
         (["none", "--compute", "9ms", "--tflops", "9"], "say the same"),
         (["gossip(ring)", "--workers", "1", "--timeline", "/tmp/never.json"], "no step to draw"),
         (["nothing"], "unknown name"),
+        (["none", "--batch", "-1"], "--batch -1: give at least 1"),
+        (["none", "--batch", "0"], "--batch 0: give at least 1"),
+        (["none", "--train", "digits", "--batch", "0"], "--batch 0: give at least 1"),
+        (["none", "--tflops", "0"], "--tflops 0: give a number above 0"),
+        (["none", "--tflops", "-1"], "--tflops -1: give a number above 0"),
+        (["none", "--compute", "0ms", "--workers", "1"], "--compute 0ms: give a time above 0"),
+        (["none", "--coding", "nan"], "must be above 0"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused(
@@ -69,18 +76,6 @@ def test_what_cannot_be_simulated_is_refused(
 def test_a_plan_that_does_not_fit_says_so_in_its_row(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "allreduce(torus, rows=3)", "--model", model, "--workers", "4"]) == 0
     assert "cannot stand in 3 equal rows" in capsys.readouterr().out
-
-
-def test_a_ranking_with_reasons(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["plan", "--model", model, "--network", "10mbit:1ms", "--workers", "4", "--lossy", "--why", "--top", "3"]
-    assert main(words) == 0
-    out = capsys.readouterr().out
-    assert "limited by" in out
-    assert "times as fast as DDP" in out
-    assert main([*words, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)[0]
-    assert (found["workers"], len(found["plans"])) == (4, 3)
-    assert found["plans"][0]["x_ddp"] > 1
 
 
 def test_training_with_virtual_workers(capsys: pytest.CaptureFixture[str]) -> None:

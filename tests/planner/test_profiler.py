@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 from itertools import count
+from pathlib import Path
 
+import pytest
 import torch
 from torch import nn
 
-from laconic.planner.profiler import SETTLE, Profiler
+from laconic.planner.profiler import NEEDED, SETTLE, SHORT, Profiler
 
 
 def test_layers_are_found_in_the_order_of_use_and_gradients_in_the_order_of_backward() -> None:
@@ -44,3 +47,20 @@ def test_looking_closely_takes_time_that_is_not_the_models() -> None:
         optimizer.step()
     assert sum(watcher.seen[-1].values()) > 1.0
     assert watcher.table().step_s == 1.0  # by shares of what was seen closely
+
+
+def test_a_process_that_ends_too_early_says_after_how_many_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending = []
+    monkeypatch.setattr(atexit, "register", lambda *call: ending.append(call))
+    watcher = Profiler(tmp_path / "rank0.json")
+    model = nn.Linear(3, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    watcher.attach(model, optimizer)
+    for _ in range(NEEDED - 1):
+        model(torch.ones(5, 3)).sum().backward()
+        optimizer.step()
+    ((ended, *args),) = ending
+    ended(*args)
+    assert (tmp_path / "rank0").with_suffix(SHORT).read_text() == str(NEEDED - 1)

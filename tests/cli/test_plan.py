@@ -1,0 +1,72 @@
+"""`laconic plan` as users call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from laconic.cli import main
+from laconic.sim.model import table
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> list[str]:
+    path = tmp_path / "model.json"
+    table("tiny", [("a", (400, 300)), ("b", (300,)), ("c", (300, 100))], [0.01] * 3, batch=4).write(path)
+    return ["plan", "--model", str(path), "--network", "10mbit:1ms"]
+
+
+def ranked(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main([*words, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)[0]
+    return found
+
+
+def test_a_ranking_with_reasons(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*words, "--lossy", "--top", "3"]
+    assert main([*words, "--why"]) == 0
+    out = capsys.readouterr().out
+    assert "limited by" in out
+    assert "times as fast as DDP" in out
+    found = ranked(words, capsys)
+    assert found["workers"] == 4
+    assert found["plans"][0]["x_ddp"] > 1
+    assert [row["plan"] for row in found["plans"][3:]] in (["one worker alone", "ddp"], ["ddp", "one worker alone"])
+    assert [row["speedup"] for row in found["plans"] if not row["distributed"]] == [1.0]
+
+
+def test_what_is_named_is_always_shown(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*words, "--top", "1", "--also", "wfbp", "--also", "asp / ps", "--also", "silent", "--also", "ddp"]
+    found = ranked(words, capsys)
+    risks = {row["plan"]: row["risk"] for row in found["plans"]}
+    assert (risks["wfbp"], risks["asp / ps"]) == ("lossless", "stale")
+    assert [left["text"] for left in found["left_out"]] == ["silent"]
+    assert main(words) == 0
+    assert "left out: it never talks" in capsys.readouterr().out
+
+
+def test_one_worker_has_a_table_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--workers", "1", "--why"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("1 worker\n")
+    assert "nobody to talk to" in out
+    assert "Do not distribute" not in out
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--also", "topkk(0.01)"], "unknown name 'topkk'"),
+        (["--also", ""], "the text is empty"),
+        (["--workers", "0"], "--workers 0: write numbers from 1"),
+        (["--top", "0"], "--top 0: give at least 1"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(
+    more: list[str], sentence: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, *more]) == 2
+    assert sentence in capsys.readouterr().err

@@ -1,0 +1,45 @@
+"""Reasons for rankings whose answer is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from laconic.planner.candidates import candidates
+from laconic.planner.network_file import NetworkTable
+from laconic.planner.search import Planner
+from laconic.planner.why import reasons
+from laconic.sim.machine import Machine
+from laconic.sim.model import table
+from laconic.sim.network import Line, Network
+
+MODEL = table("m", [(f"w{i}", (2000, 250)) for i in range(4)], [0.1 / 12] * 4, batch=8)
+
+
+def said(line: Line, world: int = 4, network: NetworkTable | None = None) -> str:
+    planner = Planner(MODEL, Network(line), Machine(), network)
+    return " ".join(reasons(planner, planner.rank(world, candidates(lossy=False))))
+
+
+def test_where_nothing_gains_ddp_is_the_answer() -> None:
+    assert "DDP is the answer" in said(Line(1e-6, 1e-12))
+
+
+def test_a_line_that_cannot_be_hidden_is_told() -> None:
+    assert "no lossless order" in said(Line(1e-4, 8e-8))
+
+
+def test_who_should_not_distribute_is_told() -> None:
+    assert "Do not distribute" in said(Line(0.1, 8e-6))
+
+
+def test_one_worker_is_not_told_to_stay_alone() -> None:
+    text = said(Line(1e-4, 8e-8), world=1)
+    assert text.startswith("1 worker: ")
+    assert text.endswith("One worker has nobody to talk to: every plan is as fast as none.")
+
+
+def test_a_slow_pair_is_a_reason() -> None:
+    line = Line(1e-6, 1e-12)
+    pairs = tuple(tuple((1e-4, 1e6 if (a, b) == (0, 2) else 9e6) for b in range(3)) for a in range(3))
+    network = replace(NetworkTable(4, 1, 4, {}, {}, line), pairs=pairs)
+    assert "From rank 0 to rank 2 a byte takes 9.0 times as long" in said(line, network=network)
