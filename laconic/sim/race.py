@@ -2,6 +2,7 @@
 
     each worker, over and over:   compute; push a share of its update to every server; pull what they have; go on
     SSP(s)                        never more than s steps ahead of the slowest; ASP: s without end; s = 0: all in step
+    taking                        whom servers answer when an update has come (taking.py); None: its worker, at once
 
 Played on the switch, message by message, so servers that many want at once are waited for (Ho et al., NeurIPS 2013;
 survey 003, section 4). Who is slow delays itself, and others only by the staleness they are allowed.
@@ -18,22 +19,38 @@ from numpy.typing import NDArray
 from laconic.sim.kernel import Kernel
 from laconic.sim.network import Network
 from laconic.sim.switch import Switch
+from laconic.sim.taking import Taking
 
 
 def race(
-    seconds: NDArray[np.float64], nbytes: float, network: Network, servers: int = 1, staleness: int | None = None
+    seconds: NDArray[np.float64],
+    nbytes: float,
+    network: Network,
+    servers: int = 1,
+    staleness: int | None = None,
+    *,
+    reply_bytes: float | None = None,
+    taking: Taking | None = None,
 ) -> NDArray[np.float64]:
-    """When each worker is through with all its steps. `seconds`: of computing, steps x workers; None: asynchronous."""
-    made = _Race(seconds, nbytes, network, servers, staleness)
+    """When each worker is through with all its steps. `seconds`: of computing, steps x workers; `nbytes`: of an update,
+    and of what is read back, unless `reply_bytes` says otherwise; staleness None: asynchronous."""
+    made = _Race(seconds, (nbytes, nbytes if reply_bytes is None else reply_bytes), network, servers, staleness, taking)
     made.kernel.run()
     return made.finished
 
 
 class _Race:
     def __init__(
-        self, seconds: NDArray[np.float64], nbytes: float, network: Network, servers: int, staleness: int | None
+        self,
+        seconds: NDArray[np.float64],
+        nbytes: tuple[float, float],
+        network: Network,
+        servers: int,
+        staleness: int | None,
+        taking: Taking | None,
     ) -> None:
-        self.seconds, self.share, self.servers, self.staleness = seconds, nbytes / servers, servers, staleness
+        self.seconds, self.servers, self.staleness, self.taking = seconds, servers, staleness, taking
+        self.push, self.pull = (n / servers for n in nbytes)  # bytes of a server's share
         self.steps, self.world = seconds.shape
         self.kernel = Kernel()
         self.switch = Switch(self.kernel, network, self.world + servers)
@@ -41,14 +58,15 @@ class _Race:
         self.at = Counter({0: self.world})  # how many have done so many
         self.slowest = 0
         self.held: list[int] = []
-        self.left = [0] * self.world
+        self.left = [0] * self.world  # answers that a worker waits for
+        self.unheard = [0] * self.world  # shares of its update that are on their way
         self.finished = np.zeros(self.world)
         for worker in range(self.world):
             self.kernel.at(0.0, partial(self._begin, worker))
 
     def _begin(self, worker: int) -> None:
         step = self.done[worker]
-        if step == self.steps:
+        if step == self.steps or (self.taking is not None and self.taking.over(self.steps)):
             self.finished[worker] = self.kernel.now()
         elif self.staleness is not None and step - self.slowest > self.staleness:
             self.held.append(worker)
@@ -56,13 +74,23 @@ class _Race:
             self.kernel.after(float(self.seconds[step, worker]), partial(self._push, worker))
 
     def _push(self, worker: int) -> None:
-        self.left[worker] = self.servers
+        self.left[worker] = self.unheard[worker] = self.servers
         for j in range(self.servers):
             server = self.world + (worker + j) % self.servers
-            self.switch.send(worker, server, self.share, partial(self._pull, worker, server), j)
+            self.switch.send(worker, server, self.push, partial(self._arrived, worker, server), j)
 
-    def _pull(self, worker: int, server: int) -> None:
-        self.switch.send(server, worker, self.share, partial(self._told, worker))
+    def _arrived(self, worker: int, server: int) -> None:
+        if self.taking is None:
+            self._answer(worker, server)
+            return
+        self.unheard[worker] -= 1
+        if self.unheard[worker] == 0:
+            for other in self.taking.arrived(worker):
+                for one in range(self.world, self.world + self.servers):
+                    self._answer(other, one)
+
+    def _answer(self, worker: int, server: int) -> None:
+        self.switch.send(server, worker, self.pull, partial(self._told, worker))
 
     def _told(self, worker: int) -> None:
         self.left[worker] -= 1

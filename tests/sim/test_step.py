@@ -17,7 +17,7 @@ from laconic.sim.models import layer_table
 from laconic.sim.network import Line, Network, parse_line
 from laconic.sim.pace import pace
 from laconic.sim.step import Setting, simulate
-from laconic.sim.stragglers import Stragglers, parse_stragglers
+from laconic.sim.stragglers import parse_stragglers
 
 FAST = Network(Line(0.0, 0.0))
 FREE = Machine(coding=Coding(0.0, 0.0))
@@ -131,12 +131,6 @@ def test_everyone_waits_for_the_slowest_and_less_so_over_several_steps(text: str
     assert each > 12.0
     assert eight <= each + 1e-9
     assert round_ <= each + 1e-9
-
-
-def test_stragglers_repeat_by_seed_and_have_their_mean() -> None:
-    made = Stragglers("lognormal", 0.5)
-    assert (made.factors(50, 40) == made.factors(50, 40)).all()
-    assert float(made.factors(200, 200).mean()) == pytest.approx(1.0, abs=0.02)
 
 
 def test_a_model_survives_its_file() -> None:
