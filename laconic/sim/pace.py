@@ -13,7 +13,7 @@ at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from laconic.sync import AbstractShared, Subject, shared
 from laconic.topology import Gossip, ParameterServer
 
 STEPS = 24
+FEWEST_STEPS = 3
+MESSAGES = 400_000  # of a race; more servers and workers are raced for fewer steps
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ def pace(plan: Plan, setting: Setting, stragglers: Stragglers | None = None, ste
     if isinstance(plan.topology, Gossip):
         return Pace(usual, _gossip(plan.topology, stepper, factors), alone)
     if plan.subject is Subject.UPDATE:
-        return Pace(usual, _raced(plan, stepper, factors), alone)
+        turns = _raced_turns(plan, setting.world, steps // stepper.every)
+        note = f"raced for {turns * stepper.every} steps"
+        seconds = _raced(plan, stepper, factors[: turns * stepper.every])
+        return Pace(replace(usual, notes=(*usual.notes, note)), seconds, alone)
     if plan.subject is Subject.GRADIENT:
         slowest = factors.max(axis=1) if stragglers.varies else factors.max(axis=1)[:1]
         return Pace(usual, float(np.mean([stepper.step(float(f)).seconds for f in slowest])), alone)
@@ -92,6 +97,17 @@ def _raced(plan: Plan, stepper: Stepper, factors: Floats) -> float:
     if sync.order == shared.IN_ROUNDS:  # when the shared model was through, not those whose steps were dropped
         return float(np.sort(through)[setting.world - sync.backup - 1]) / len(factors)
     return float(through.mean()) / len(factors)
+
+
+def _raced_turns(plan: Plan, world: int, turns: int) -> int:
+    """How often workers push before a race is over."""
+    each = 2 * world * plan.topology.owners(world)
+    if each * FEWEST_STEPS > MESSAGES * 1.25:
+        raise PlanError(
+            f"'{plan.sync} / {plan.topology}' with stragglers: {each:,} messages a step of {world} workers are not raced "
+            f"one by one. Simulate fewer workers, or fewer servers, as in ps(servers=16)."
+        )
+    return min(turns, max(FEWEST_STEPS, MESSAGES // each))
 
 
 def _taking(sync: AbstractShared, world: int) -> Taking | None:

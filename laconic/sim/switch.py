@@ -18,6 +18,9 @@ from laconic.sim.kernel import Call, Kernel
 from laconic.sim.network import Network
 
 
+NO_SIDE = -1  # of a message that is offered by itself
+
+
 class Passed(NamedTuple):
     """A message that went through."""
 
@@ -70,18 +73,28 @@ class Switch:
 
     def _match(self) -> None:
         self._matching = False
-        free, fresh = [s for s in self._free if self._lines[s]], self._fresh
+        free, fresh, busy = self._free, self._fresh, self._busy
         self._free, self._fresh = [], []
-        offers = [(self._lines[side][0], 0, side) for side in free] + [(m, -1, -1) for m in fresh]
+        offers = [found for side in free if (found := self._offer(side, 0)) is not None]
+        offers += [(message, 0, NO_SIDE) for message in fresh]
         heapify(offers)
         while offers:
             message, place, side = heappop(offers)
-            if place >= 0 and self._busy[side]:
+            if side != NO_SIDE and busy[side]:
                 continue  # it was taken by the other side's offer, and its line has moved
-            if not (self._busy[message.source] or self._busy[self.world + message.target]):
+            if not (busy[message.source] or busy[self.world + message.target]):
                 self._start(message)
-            elif place >= 0 and place + 1 < len(self._lines[side]):
-                heappush(offers, (self._lines[side][place + 1], place + 1, side))
+            elif side != NO_SIDE and (found := self._offer(side, place + 1)) is not None:
+                heappush(offers, found)
+
+    def _offer(self, side: int, place: int) -> tuple[_Waiting, int, int] | None:
+        """The first message of its line, from `place` on, whose other side is free; no side becomes free in between."""
+        line, busy, world = self._lines[side], self._busy, self.world
+        for i in range(place, len(line)):
+            message = line[i]
+            if not busy[message.source if side >= world else world + message.target]:
+                return message, i, side
+        return None
 
     def _start(self, m: _Waiting) -> None:
         for side in (m.source, self.world + m.target):
