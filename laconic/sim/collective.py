@@ -1,11 +1,10 @@
 """From requests to seconds: what a round costs one worker's line, by the topology it goes through.
 
-    request          all-reduce                         servers, k of them
-    reduce S         the algorithm's closed form        2k alpha + max(1, n/k) S beta, both ways at once, in pieces
-    gather m         (n-1)(alpha + m beta)              2 alpha + max(n-1, n(n-1)/k) m beta
-    deal m to each   (n-1)(alpha + m beta)              2 alpha + 2 max(1, n/k) (n-1) m beta
-    post m, d times  d (alpha + m beta)                 -
-    serve m          -                                  2k alpha + 2 max(1, n/k) m beta     a reply waits for all pushes
+    reduce S         the algorithm's closed form
+    gather m         (n-1)(alpha + m beta)
+    deal m to each   (n-1)(alpha + m beta)
+    post m, d times  d (alpha + m beta)
+    through servers  served.py
 
 Seconds are split into latency, which keeps nobody busy, and time on the line, which rounds under way together share.
 On unequal lines the slowest way counts (for a ring this is exact), except for grids, doubling and trees of up to
@@ -18,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,9 @@ from laconic.net.link import all_reduce_bytes
 from laconic.sim import closed
 from laconic.sim.network import Line, Network
 from laconic.sim.play import play, rotated
+from laconic.sim.served import served
 from laconic.sim.waves import lined, ride, wired
+from laconic.sim.wire import NOTHING, Wire
 from laconic.topology import AbstractTopology, AllReduce, ParameterServer
 from laconic.topology.allreduce import AUTO, NATIVE
 from laconic.topology.choice import candidates
@@ -36,25 +37,6 @@ from laconic.topology.programs import Shape, build
 PLAYED = 32  # workers
 SINGLE = ("hierarchical", "torus", "blueconnect", "recursive_doubling", "halving_doubling", "tree")
 RIDDEN = 2048
-
-
-class Wire(NamedTuple):
-    """What a round costs: seconds of waiting, seconds of the line, bytes that leave the worker, messages."""
-
-    latency_s: float
-    line_s: float
-    sent: float
-    messages: float
-
-    @property
-    def seconds(self) -> float:
-        return self.latency_s + self.line_s
-
-    def __add__(self, other: Wire) -> Wire:  # type: ignore[override]  # side by side, not one tuple after the other
-        return Wire(*(a + b for a, b in zip(self, other, strict=True)))
-
-
-NOTHING = Wire(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -92,7 +74,7 @@ class Collectives:
         if self.world == 1:
             return NOTHING
         if isinstance(self.topology, ParameterServer):
-            return self._served(ask, self.topology)
+            return served(ask, self.topology, self.world, self.network.worst(self.world))
         n, m, line = self.world, ask.nbytes, self.network.worst(self.world)
         match ask.kind:
             case Kind.REDUCE:
@@ -138,24 +120,6 @@ class Collectives:
             self._rides[name, shape] = lined(rounds, self.network, self.world)
         total, latency = (float(np.max(ride(self._rides[name, shape], self.world, n))) for n in (nbytes, 0.0))
         return total, latency, total - latency
-
-    def _served(self, ask: Asked, ps: ParameterServer) -> Wire:
-        n, k, m, line = self.world, ps.count(self.world), ask.nbytes, self.network.worst(self.world)
-        if ps.layout == "colocated" and ask.kind is Kind.REDUCE:
-            share = 2 * (n - 1) / n * m
-            return Wire(2 * (n - 1) * line.alpha_s, share * line.beta_s, share, 2 * (n - 1))
-        busy = max(1.0, n / k)
-        match ask.kind:
-            case Kind.REDUCE:
-                return Wire(2 * k * line.alpha_s, busy * m * line.beta_s, m, k)
-            case Kind.GATHER:
-                return Wire(2 * line.alpha_s, max(n - 1.0, n * (n - 1) / k) * m * line.beta_s, m, 1)
-            case Kind.DEAL:
-                return Wire(2 * line.alpha_s, 2 * busy * (n - 1) * m * line.beta_s, (n - 1) * m, n - 1)
-            case Kind.POST:
-                return Wire(2 * line.alpha_s, 2 * busy * ask.messages * m * line.beta_s, ask.messages * m, ask.messages)
-            case Kind.SERVE:
-                return Wire(2 * k * line.alpha_s, 2 * busy * m * line.beta_s, m, ask.messages)
 
 
 def _sent(name: str, world: int, nbytes: float, shape: Shape) -> float:

@@ -22,12 +22,13 @@ from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.errors import PlanError
 from laconic.drive.simulate import Asked, Kind, Told, told
 from laconic.plan import Plan
-from laconic.sim.collective import Collectives, Curve, Wire
+from laconic.sim.collective import Collectives, Curve
 from laconic.sim.fluid import Actor, Both, Fluid, Gate, Need, On, Span
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sim.turns import lag, parts, period, refused, steady
+from laconic.sim.wire import Wire
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip
 from laconic.topology.allreduce import gathers
