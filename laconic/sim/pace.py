@@ -83,7 +83,8 @@ def _raced(plan: Plan, stepper: Stepper, factors: Floats) -> float:
     assert isinstance(plan.topology, ParameterServer), "others are refused (turns.py)"
     if sync.grace_s:
         raise PlanError(f"{sync}: a window for late updates is not raced. Simulate backup({sync.backup}).")
-    pushed = sum(item.sent for item in stepper.items)
+    pushed = sum(min(item.sent, item.nbytes) for item in stepper.items)  # a host also sends what its server answers
+    beside = plan.topology.layout == "colocated"
     pulled = min(sum(item.nbytes for item in stepper.items), setting.world * pushed)  # all that changed, or all
     through = race(
         stepper.alone() * factors.reshape(-1, stepper.every, setting.world).sum(axis=1),
@@ -93,6 +94,7 @@ def _raced(plan: Plan, stepper: Stepper, factors: Floats) -> float:
         sync.bound if sync.order == shared.IN_ANY_ORDER else None,
         reply_bytes=pulled if is_sparse(plan.compress) else pushed,
         taking=_taking(sync, setting.world),
+        hosts=range(setting.world) if beside else None,
     )
     if sync.order == shared.IN_ROUNDS:  # when the shared model was through, not those whose steps were dropped
         return float(np.sort(through)[setting.world - sync.backup - 1]) / len(factors)

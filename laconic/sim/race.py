@@ -11,12 +11,13 @@ survey 003, section 4). Who is slow delays itself, and others only by the stalen
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from laconic.sim.kernel import Kernel
+from laconic.sim.kernel import Call, Kernel
 from laconic.sim.network import Network
 from laconic.sim.switch import Switch
 from laconic.sim.taking import Taking
@@ -31,10 +32,15 @@ def race(
     *,
     reply_bytes: float | None = None,
     taking: Taking | None = None,
+    hosts: Sequence[int] | None = None,
 ) -> NDArray[np.float64]:
     """When each worker is through with all its steps. `seconds`: of computing, steps x workers; `nbytes`: of an update,
-    and of what is read back, unless `reply_bytes` says otherwise; staleness None: asynchronous."""
-    made = _Race(seconds, (nbytes, nbytes if reply_bytes is None else reply_bytes), network, servers, staleness, taking)
+    and of what is read back, unless `reply_bytes` says otherwise; staleness None: asynchronous; `hosts`: workers on
+    whose lines the servers live, None: they have lines of their own."""
+    sizes = nbytes, nbytes if reply_bytes is None else reply_bytes
+    world = seconds.shape[1]
+    homes = list(hosts or range(world, world + servers))
+    made = _Race(seconds, sizes, network, homes, staleness, taking)
     made.kernel.run()
     return made.finished
 
@@ -45,15 +51,15 @@ class _Race:
         seconds: NDArray[np.float64],
         nbytes: tuple[float, float],
         network: Network,
-        servers: int,
+        homes: list[int],
         staleness: int | None,
         taking: Taking | None,
     ) -> None:
-        self.seconds, self.servers, self.staleness, self.taking = seconds, servers, staleness, taking
-        self.push, self.pull = (n / servers for n in nbytes)  # bytes of a server's share
+        self.seconds, self.homes, self.staleness, self.taking = seconds, homes, staleness, taking
+        self.push, self.pull = (n / len(homes) for n in nbytes)  # bytes of a server's share
         self.steps, self.world = seconds.shape
         self.kernel = Kernel()
-        self.switch = Switch(self.kernel, network, self.world + servers)
+        self.switch = Switch(self.kernel, network, max(self.world, *(h + 1 for h in homes)))
         self.done = [0] * self.world  # steps of each worker
         self.at = Counter({0: self.world})  # how many have done so many
         self.slowest = 0
@@ -74,23 +80,30 @@ class _Race:
             self.kernel.after(float(self.seconds[step, worker]), partial(self._push, worker))
 
     def _push(self, worker: int) -> None:
-        self.left[worker] = self.unheard[worker] = self.servers
-        for j in range(self.servers):
-            server = self.world + (worker + j) % self.servers
-            self.switch.send(worker, server, self.push, partial(self._arrived, worker, server), j)
+        count = len(self.homes)
+        self.left[worker] = self.unheard[worker] = count
+        for j in range(count):
+            home = self.homes[(worker + j) % count]
+            self._send(worker, home, self.push, partial(self._arrived, worker, home), j)
 
-    def _arrived(self, worker: int, server: int) -> None:
+    def _arrived(self, worker: int, home: int) -> None:
         if self.taking is None:
-            self._answer(worker, server)
+            self._answer(worker, home)
             return
         self.unheard[worker] -= 1
         if self.unheard[worker] == 0:
             for other in self.taking.arrived(worker):
-                for one in range(self.world, self.world + self.servers):
+                for one in self.homes:
                     self._answer(other, one)
 
-    def _answer(self, worker: int, server: int) -> None:
-        self.switch.send(server, worker, self.pull, partial(self._told, worker))
+    def _answer(self, worker: int, home: int) -> None:
+        self._send(home, worker, self.pull, partial(self._told, worker))
+
+    def _send(self, source: int, target: int, nbytes: float, done: Call, position: int = 0) -> None:
+        if source == target:  # a server beside its worker
+            self.kernel.after(0.0, done)
+        else:
+            self.switch.send(source, target, nbytes, done, position)
 
     def _told(self, worker: int) -> None:
         self.left[worker] -= 1
