@@ -12,7 +12,7 @@ turn says a part of the model (turns.py), turns are simulated one by one, and th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -97,11 +97,6 @@ class Stepper:
     """A plan in a setting, ready to take steps: what is launched and what it costs is worked out once."""
 
     def __init__(self, plan: Plan, setting: Setting) -> None:
-        if plan.schedule.is_measured:
-            raise PlanError(
-                f"{plan.schedule} works out its order from steps it has measured, which virtual time does not have. "
-                f"Simulate fused or fused(chunk=...)."
-            )
         why = refused(plan)
         if why is not None:
             raise PlanError(why)
@@ -109,7 +104,14 @@ class Stepper:
         self.plan, self.setting = plan, setting
         self.talks = plan.subject is not Subject.NOTHING and setting.world > 1
         ways = Collectives(plan.topology, setting.network, setting.world, setting.measured)
-        self.turns = exchanges(plan, setting, ways) if self.talks else []
+        self._play: Callable[[float, float], Step] | None = None  # of a schedule that was settled by a trial
+        if self.talks and plan.schedule.is_measured:
+            from laconic.sim.settling import settle  # which plays what is here
+
+            settled = settle(plan, setting, ways)
+            self.turns, self._play, self.notes = [settled.items], settled.play, (*self.notes, settled.note)
+        else:
+            self.turns = exchanges(plan, setting, ways) if self.talks else []
         self.items = [item for turn in self.turns for item in turn]
         self.every = period(plan) if self.talks else 1
         self.lag = lag(plan)
@@ -137,6 +139,8 @@ class Stepper:
         alone = self.alone(slowdown)
         if not self.talks:
             return Step(alone, alone, 0.0, 0.0, 0.0, 0.0, ())
+        if self._play is not None:
+            return averaged([self._play(slowdown, alone)], self.notes)
         if self.talk is None:
             seen = [_overlapped(self.plan, self.setting, turn, slowdown, alone) for turn in self.turns]
             return averaged(seen, self.notes)
@@ -169,19 +173,20 @@ def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[list[Exch
     """What is launched in each turn, in order."""
     buckets = cut(setting.model.parameters, plan.schedule, plan.compress, setting.world, {})
     count = parts(plan, len(buckets))
-    return [_turn(plan, setting, ways, buckets[turn::count]) for turn in range(count)]
+    live = [buckets[turn::count] for turn in range(count)]
+    return [_turn(plan, setting, ways, some, units(some, plan.schedule.chunk_bytes)) for some in live]
 
 
-def _turn(plan: Plan, setting: Setting, ways: Collectives, live: Sequence[Bucket]) -> list[Exchange]:
+def _turn(
+    plan: Plan, setting: Setting, ways: Collectives, live: Sequence[Bucket], launched: Sequence[Unit]
+) -> list[Exchange]:
     model = setting.model
     ready = {w.name: w.ready for w in model.weights}
     home = {b.spec.id: b for b in live}
-    launched = units(live, plan.schedule.chunk_bytes)
     out = [_exchange(plan, home[u.bucket], u, setting, ways, ready) for u in launched]
     if plan.subject in (Subject.MODEL, Subject.UPDATE) or not setting.machine.votes:
         return out
-    rides = plan.subject is Subject.GRADIENT and not plan.schedule.crosses
-    rides = rides and riders.carrier(plan, launched, live) is not None
+    rides = plan.subject is Subject.GRADIENT and riders.carrier(plan, launched, live) is not None
     said = {name for b in live for name in b.spec.names}
     model = replace(model, weights=tuple(w for w in model.weights if w.name in said))
     return _with_riders(out, model, setting.machine, ways, rides=rides)

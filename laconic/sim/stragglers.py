@@ -57,9 +57,7 @@ class Stragglers:
 
 
 def parse_stragglers(text: str, seed: int = 0) -> Stragglers:
-    found = re.fullmatch(
-        r"\s*(none|lognormal|exp|slow)\s*(?:\(\s*(\d+\.?\d*|\.\d+)x?\s*(?:,\s*(\d+)\s*)?\))?\s*", text
-    )
+    found = re.fullmatch(r"\s*(none|lognormal|exp|slow)\s*(?:\(\s*(\d+\.?\d*|\.\d+)x?\s*(?:,\s*(\d+)\s*)?\))?\s*", text)
     if found is None or (found[1] != "none") != bool(found[2]) or (found[3] and found[1] != "slow"):
         raise UsageError(f"--stragglers '{text}': write none, lognormal(0.2), exp(0.1) or slow(3, 1).")
     amount, count = float(found[2] or 0), int(found[3] or 1)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from laconic.sim.kernel import Call, Kernel
 from laconic.sim.network import Network
 
-
 NO_SIDE = -1  # of a message that is offered by itself
 
 

@@ -17,8 +17,17 @@ from dataclasses import replace
 
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
-from laconic.sync import AbstractAdaptive, AbstractLazy, AbstractRounds, AbstractShared, Blocks, CMFL, Downpour
-from laconic.sync import Local, PostLocal
+from laconic.sync import (
+    CMFL,
+    AbstractAdaptive,
+    AbstractLazy,
+    AbstractRounds,
+    AbstractShared,
+    Blocks,
+    Downpour,
+    Local,
+    PostLocal,
+)
 from laconic.topology import AllReduce, Gossip
 
 FURTHEST = 100_000  # steps
@@ -39,7 +48,9 @@ def refused(plan: Plan) -> str | None:
     """Why steps of this plan cannot be simulated, and what can be; None: they can."""
     sync, topology = plan.sync, plan.topology
     if isinstance(sync, AbstractLazy | CMFL):
-        return f"{sync}: who is silent depends on gradients, which virtual time does not have. Simulate bsp or local(h)."
+        return (
+            f"{sync}: who is silent depends on gradients, which virtual time does not have. Simulate bsp or local(h)."
+        )
     if isinstance(topology, Gossip) and not topology.by.waits:
         return (
             f"{topology}: pairs meet beside the training, in no order that virtual time knows. Simulate "

@@ -79,4 +79,6 @@ def test_a_tree_passes_one_vector_up_and_down() -> None:
     wire = served(Asked(Kind.REDUCE, 1000), ParameterServer("tree", 3), 4, LINE)
     assert wire.seconds == pytest.approx(8 * LINE.seconds(1000))
     large = served(Asked(Kind.REDUCE, 1000 * PIECE_BYTES), ParameterServer("tree", 3), 4, LINE)
-    assert large.line_s == pytest.approx(3 * 1000 * PIECE_BYTES * LINE.beta_s, rel=0.01)  # a leaf hears two and the root
+    assert large.line_s == pytest.approx(
+        3 * 1000 * PIECE_BYTES * LINE.beta_s, rel=0.01
+    )  # a leaf hears two and the root

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from laconic.core.errors import PlanError
 from laconic.drive.simulate import Kind, told
 from laconic.plan import Plan
 from laconic.sim.fluid import Both, Fluid, Gate, Need, On
@@ -89,12 +88,6 @@ def test_chunks_say_the_same_bytes_in_more_messages() -> None:
         whole.sent_bytes - 1.5 * flags
     )  # a vote of their own is gathered
     assert cut.messages > 4 * whole.messages
-
-
-@pytest.mark.parametrize("text", ["planned", "mgwfbp", "priority", "tic", "tac", "crossed"])
-def test_an_order_that_is_measured_is_not_guessed(text: str) -> None:
-    with pytest.raises(PlanError, match="steps it has measured"):
-        simulate(Plan.parse(text), Setting(toy(), FAST, 4, FREE))
 
 
 def test_ranks_that_share_cores_cannot_be_faster_than_their_work() -> None:
