@@ -7,9 +7,10 @@
     through servers  served.py
 
 Seconds are split into latency, which keeps nobody busy, and time on the line, which rounds under way together share.
-On unequal lines the slowest way counts (for a ring this is exact), except for grids, doubling and trees of up to
-2048 workers, which are ridden round by round (waves.py). `double_tree` and `mesh` are played up to 32 workers; above
-that stands the bound of topology/cost.py. Where the network was measured, its table replaces the formula.
+On unequal lines the slowest way counts (for a ring this is exact), except for grids, doubling and trees of up to 2,048
+workers or 400,000 messages, which are ridden round by round (waves.py). `double_tree` and `mesh` are played up to 32
+workers; above that stands the bound of topology/cost.py. Where the network was measured, its table replaces the
+formula.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ from laconic.topology.programs import Shape, build
 
 PLAYED = 32  # workers
 SINGLE = ("hierarchical", "torus", "blueconnect", "recursive_doubling", "halving_doubling", "tree")
-RIDDEN = 2048
+RIDDEN, RIDDEN_MESSAGES = 2048, 400_000  # workers, or hops of all of them: a round at a time
+RINGS = (NATIVE, "ring")
+WORST = "the slowest line stands for all, which is a bound"
+COUNTED = f"above {PLAYED} workers messages that meet are counted, not played, which is a bound"
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,22 @@ class Collectives:
         latency = min(curve.seconds[0], curve.at(nbytes)) * times
         return formula._replace(latency_s=latency, line_s=max(0.0, curve.at(nbytes) * times - latency))
 
+    def _ridden(self, name: str, shape: Shape) -> bool:
+        if name not in SINGLE or self.world <= RIDDEN:
+            return name in SINGLE
+        return self.world * closed.all_reduce(name, self.world, 1.0, shape).hops <= RIDDEN_MESSAGES
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where sums are bounds."""
+        if not isinstance(self.topology, AllReduce):
+            return () if self.network.uniform else (WORST,)
+        name, shape = self.topology.algorithm, self.topology.shape
+        names = candidates(self.world) if name == AUTO else (name,)
+        exact = all(n in RINGS or self._ridden(n, shape) for n in names)
+        bounded = any(n in closed.WITHOUT for n in names) and self.world > PLAYED
+        return (*([] if self.network.uniform or exact else [WORST]), *([COUNTED] if bounded else []))
+
     def _reduce(self, nbytes: float) -> Wire:
         assert isinstance(self.topology, AllReduce), "gossip mixes by posts"
         name, shape = self.topology.algorithm, self.topology.shape
@@ -112,7 +132,7 @@ class Collectives:
 
     def _split(self, name: str, nbytes: float, shape: Shape) -> tuple[float, float, float]:
         """Total, latency, time on the line."""
-        if self.network.uniform or name not in SINGLE or self.world > RIDDEN:
+        if self.network.uniform or not self._ridden(name, shape):
             return _one(name, self.network.worst(self.world), self.world, nbytes, shape)
         if (name, shape) not in self._rides:
             rounds = wired(name, self.world, shape)

@@ -57,16 +57,14 @@ def train(fluid: Fluid, work: Work, passages: Sequence[Passage], ends: list[floa
             assert before is not None, "something is left"
             yield from _update(work, before, bucket)
         yield from _backward(fluid, work, passage)
-        for gate in passage.judged:
-            yield gate
+        yield from passage.judged
         yield Need(On.COMPUTE, work.more_s, "step")
         ends.append(fluid.now)
         before = passage
 
 
 def _update(work: Work, before: Passage, bucket: int) -> Actor:
-    for gate in before.arrived[bucket]:
-        yield gate
+    yield from before.arrived[bucket]
     yield Need(On.COMPUTE, work.model.update_s * work.shares[bucket] * work.slowdown, "update")
 
 

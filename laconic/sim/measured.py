@@ -1,4 +1,4 @@
-"""Schedules that are settled by measured steps, settled by the model's own times instead (laconic/pilot.py does it live).
+"""Schedules that are settled by measured steps, here by the model's own times (laconic/pilot.py does it live).
 
 profile    ready times: backward gradient by gradient; first use and forward as the model has them; the cost curve:
            one exchange of each of pilot's sizes while a core computes

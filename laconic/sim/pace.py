@@ -106,8 +106,8 @@ def _raced_turns(plan: Plan, world: int, turns: int) -> int:
     each = 2 * world * plan.topology.owners(world)
     if each * FEWEST_STEPS > MESSAGES * 1.25:
         raise PlanError(
-            f"'{plan.sync} / {plan.topology}' with stragglers: {each:,} messages a step of {world} workers are not raced "
-            f"one by one. Simulate fewer workers, or fewer servers, as in ps(servers=16)."
+            f"'{plan.sync} / {plan.topology}' with stragglers: {each:,} messages a step of {world} workers are not "
+            f"raced one by one. Simulate fewer workers, or fewer servers, as in ps(servers=16)."
         )
     return min(turns, max(FEWEST_STEPS, MESSAGES // each))
 
@@ -123,13 +123,13 @@ def _taking(sync: AbstractShared, world: int) -> Taking | None:
 
 
 def _gossip(topology: Gossip, stepper: Stepper, factors: Floats) -> float:
-    steps, world = factors.shape
+    world = factors.shape[1]
     hearing, alone = Hearing(topology.graph.settle(world), world), stepper.alone()
     talk = (stepper.step().seconds - alone) * stepper.every
     clock, turn = np.zeros(world), 0
-    for step in range(steps):
-        clock += alone * factors[step]
+    for step, factor in enumerate(factors):
+        clock += alone * factor
         if stepper.plan.sync.talks(step + 1):
             clock = hearing.latest(turn, clock) + talk
             turn += 1
-    return float(clock.max()) / steps
+    return float(clock.max()) / len(factors)

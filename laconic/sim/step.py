@@ -104,6 +104,7 @@ class Stepper:
         self.plan, self.setting = plan, setting
         self.talks = plan.subject is not Subject.NOTHING and setting.world > 1
         ways = Collectives(plan.topology, setting.network, setting.world, setting.measured)
+        self.notes = (*self.notes, *(ways.notes if self.talks else ()))
         self._play: Callable[[float, float], Step] | None = None  # of a schedule that was settled by a trial
         if self.talks and plan.schedule.is_measured:
             from laconic.sim.settling import settle  # which plays what is here

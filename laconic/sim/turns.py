@@ -91,8 +91,8 @@ def parts(plan: Plan, buckets: int) -> int:
             return 1
     if count > buckets:
         raise PlanError(
-            f"{sync}: this model is cut into {buckets} buckets, which cannot be shared by {count} {what}. Use wfbp or a "
-            f"smaller fused(bucket=...), or fewer {what}."
+            f"{sync}: this model is cut into {buckets} buckets, which cannot be shared by {count} {what}. Use wfbp or "
+            f"a smaller fused(bucket=...), or fewer {what}."
         )
     return count
 

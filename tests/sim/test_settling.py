@@ -50,8 +50,8 @@ def test_a_guarded_schedule_is_never_slower_than_ddps_buckets_and_says_what_it_k
 
 def test_what_is_needed_first_goes_first_and_the_rest_hides_behind_forward() -> None:
     """Messages of 3 s, gradients of layers 5 to 0 ready 2, 4, ... 12 s after backward began. One message at a time, the
-    most urgent first: 5 (until 5), 4 (8), 2 (11), 1 (14), 0 (17), 3 (20). The next forward pass begins with layer 0 at 17
-    and waits for nobody else: it ends, and a step with it, at 23."""
+    most urgent first: 5 (until 5), 4 (8), 2 (11), 1 (14), 0 (17), 3 (20). The next forward pass begins with layer 0
+    at 17 and waits for nobody else: it ends, and a step with it, at 23."""
     line = Line(0.0, 0.5e-6)
     assert step("priority(4MB, credit=4MB, guard=off)", line).seconds == pytest.approx(23.0)
     assert step("wfbp", line).seconds == pytest.approx(6 + 2 + 18)
