@@ -19,6 +19,8 @@ PLANS = (
     *("allreduce(hierarchical)", "allreduce(masters)", "allreduce(blueconnect)", "allreduce(recursive_doubling)"),
     *("allreduce(halving_doubling)", "allreduce(sra)", "allreduce(auto)", "ps(servers=16)", "ps(colocated)"),
     *("gossip(ring)", "gossip(exp)", "gossip(one_peer_exp)", "gossip(ring, choco) / topk(0.01)"),
+    *("gossip(complete)", "gossip(torus)", "diloco(100, fragments=4)", "cocod(8)", "blocks(4)", "ps(tree)"),
+    *("planned", "mgwfbp", "priority", "tic", "crossed", "crossed / ef(topk(0.01))", "ssp(3) / ps(servers=16)"),
 )
 
 

@@ -27,7 +27,7 @@ from laconic.cli.machine import cores
 from laconic.cli.signals import ending_on_signals
 from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
-from laconic.core.numbers import amount, object_of, reason
+from laconic.core.numbers import amount, listed, object_of, reason
 from laconic.core.units import bytes_text, seconds_text
 from laconic.lab.enter import enter, inside
 from laconic.launch.job import Job, Script, Site, local_sites
@@ -122,11 +122,18 @@ def codings(*, quick: bool = False) -> dict[str, Coding]:
 
 def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -> NetworkTable:
     whole = {**raw, "cores": cores(), "rate": rate, "line": {"alpha_s": 0.0, "beta_s": 0.0}, "codings": {}}
-    tiny = {plan: amount(s, f"tiny.{plan}") for plan, s in object_of(whole.pop("tiny", {}), "tiny").items()}
+    tiny = {plan: _pair(s, f"tiny.{plan}") for plan, s in object_of(whole.pop("tiny", {}), "tiny").items()}
     table = from_dict(whole)
     line = fit_line(table.curves["reduce"], table.world) if table.curves else table.line
     table = replace(table, line=line, codings=codings)
     return explained(table, tiny) if tiny else table
+
+
+def _pair(value: Any, name: str) -> tuple[float, float]:
+    found = [amount(x, name) for x in listed(value, name)]
+    if len(found) != 2:
+        raise ValueError(f"{name} holds {value!r}, not seconds of a step and on a core")
+    return found[0], found[1]
 
 
 def as_text(table: NetworkTable) -> str:

@@ -8,10 +8,13 @@
     chain (no partitions)        2(n-1)(alpha + S beta)
     star, one server             2n (alpha + S beta)
     star, k servers of a share   2 max(n, k) (alpha + S/k beta)
+    the same in p pieces         2 max(n, k) alpha + (1 + 1/p) max(n, k) S/k beta    a piece comes back while more leave
     servers beside workers       2(n-1)(alpha + S/n beta)
     all-gather of m each         (n-1)(alpha + m beta)
     all-to-all of m each         (n-1)(alpha + m beta)
     gossip, degree d             d (alpha + m beta)
+
+Pieces follow each other as a stream, whose latency is paid once; p = 1 is the star.
 
 Survey 003, section 1.3 and table 1.1; survey 000, table III. They hold exactly where S is a whole number of equal
 shares (tests/sim compares them with the player); `double_tree` and `mesh`, whose messages meet, have none here.
@@ -51,6 +54,12 @@ def chain_s(world: int, nbytes: float, line: Line) -> float:
 def star_s(workers: int, servers: int, nbytes: float, line: Line) -> float:
     """Push, then pull: workers and servers all stand still until the slower side is through."""
     return 2 * max(workers, servers) * line.seconds(nbytes / servers)
+
+
+def pieces_s(workers: int, servers: int, nbytes: float, line: Line, pieces: int) -> float:
+    """A sum through servers, each share in so many pieces."""
+    most = max(workers, servers)
+    return 2 * most * line.alpha_s + (1 + 1 / pieces) * most * nbytes / servers * line.beta_s
 
 
 def beside_s(world: int, nbytes: float, line: Line) -> float:

@@ -1,16 +1,16 @@
 """From requests to seconds: what a round costs one worker's line, by the topology it goes through.
 
-    request          all-reduce                         servers, k of them
-    reduce S         the algorithm's closed form        2k alpha + max(1, n/k) S beta, both ways at once, in pieces
-    gather m         (n-1)(alpha + m beta)              2 alpha + max(n-1, n(n-1)/k) m beta
-    deal m to each   (n-1)(alpha + m beta)              2 alpha + 2 max(1, n/k) (n-1) m beta
-    post m, d times  d (alpha + m beta)                 -
-    serve m          -                                  2k alpha + 2 max(1, n/k) m beta     a reply waits for all pushes
+    reduce S         the algorithm's closed form
+    gather m         (n-1)(alpha + m beta)
+    deal m to each   (n-1)(alpha + m beta)
+    post m, d times  d (alpha + m beta)
+    through servers  served.py
 
 Seconds are split into latency, which keeps nobody busy, and time on the line, which rounds under way together share.
-On unequal lines the slowest way counts (for a ring this is exact), except for grids, doubling and trees of up to
-2048 workers, which are ridden round by round (waves.py). `double_tree` and `mesh` are played up to 32 workers; above
-that stands the bound of topology/cost.py. Where the network was measured, its table replaces the formula.
+On unequal lines the slowest way counts (for a ring this is exact), except for grids, doubling and trees of up to 2,048
+workers or 400,000 messages, which are ridden round by round (waves.py). `double_tree` and `mesh` are played up to 32
+workers; above that stands the bound of topology/cost.py. Where the network was measured, its table replaces the
+formula.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from laconic.net.link import all_reduce_bytes
 from laconic.sim import closed
 from laconic.sim.network import Line, Network
 from laconic.sim.play import play, rotated
+from laconic.sim.served import served
 from laconic.sim.waves import lined, ride, wired
+from laconic.sim.wire import NOTHING, Wire
 from laconic.topology import AbstractTopology, AllReduce, ParameterServer
 from laconic.topology.allreduce import AUTO, NATIVE
 from laconic.topology.choice import candidates
@@ -35,26 +37,10 @@ from laconic.topology.programs import Shape, build
 
 PLAYED = 32  # workers
 SINGLE = ("hierarchical", "torus", "blueconnect", "recursive_doubling", "halving_doubling", "tree")
-RIDDEN = 2048
-
-
-class Wire(NamedTuple):
-    """What a round costs: seconds of waiting, seconds of the line, bytes that leave the worker, messages."""
-
-    latency_s: float
-    line_s: float
-    sent: float
-    messages: float
-
-    @property
-    def seconds(self) -> float:
-        return self.latency_s + self.line_s
-
-    def __add__(self, other: Wire) -> Wire:  # type: ignore[override]  # side by side, not one tuple after the other
-        return Wire(*(a + b for a, b in zip(self, other, strict=True)))
-
-
-NOTHING = Wire(0.0, 0.0, 0.0, 0.0)
+RIDDEN, RIDDEN_MESSAGES = 2048, 400_000  # workers, or hops of all of them: a round at a time
+RINGS = (NATIVE, "ring")
+WORST = "the slowest line stands for all, which is a bound"
+COUNTED = f"above {PLAYED} workers messages that meet are counted, not played, which is a bound"
 
 
 @dataclass(frozen=True)
@@ -92,7 +78,7 @@ class Collectives:
         if self.world == 1:
             return NOTHING
         if isinstance(self.topology, ParameterServer):
-            return self._served(ask, self.topology)
+            return served(ask, self.topology, self.world, self.network.worst(self.world))
         n, m, line = self.world, ask.nbytes, self.network.worst(self.world)
         match ask.kind:
             case Kind.REDUCE:
@@ -118,6 +104,22 @@ class Collectives:
         latency = min(curve.seconds[0], curve.at(nbytes)) * times
         return formula._replace(latency_s=latency, line_s=max(0.0, curve.at(nbytes) * times - latency))
 
+    def _ridden(self, name: str, shape: Shape) -> bool:
+        if name not in SINGLE or self.world <= RIDDEN:
+            return name in SINGLE
+        return self.world * closed.all_reduce(name, self.world, 1.0, shape).hops <= RIDDEN_MESSAGES
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where sums are bounds."""
+        if not isinstance(self.topology, AllReduce):
+            return () if self.network.uniform else (WORST,)
+        name, shape = self.topology.algorithm, self.topology.shape
+        names = candidates(self.world) if name == AUTO else (name,)
+        exact = all(n in RINGS or self._ridden(n, shape) for n in names)
+        bounded = any(n in closed.WITHOUT for n in names) and self.world > PLAYED
+        return (*([] if self.network.uniform or exact else [WORST]), *([COUNTED] if bounded else []))
+
     def _reduce(self, nbytes: float) -> Wire:
         assert isinstance(self.topology, AllReduce), "gossip mixes by posts"
         name, shape = self.topology.algorithm, self.topology.shape
@@ -130,7 +132,7 @@ class Collectives:
 
     def _split(self, name: str, nbytes: float, shape: Shape) -> tuple[float, float, float]:
         """Total, latency, time on the line."""
-        if self.network.uniform or name not in SINGLE or self.world > RIDDEN:
+        if self.network.uniform or not self._ridden(name, shape):
             return _one(name, self.network.worst(self.world), self.world, nbytes, shape)
         if (name, shape) not in self._rides:
             rounds = wired(name, self.world, shape)
@@ -138,24 +140,6 @@ class Collectives:
             self._rides[name, shape] = lined(rounds, self.network, self.world)
         total, latency = (float(np.max(ride(self._rides[name, shape], self.world, n))) for n in (nbytes, 0.0))
         return total, latency, total - latency
-
-    def _served(self, ask: Asked, ps: ParameterServer) -> Wire:
-        n, k, m, line = self.world, ps.count(self.world), ask.nbytes, self.network.worst(self.world)
-        if ps.layout == "colocated" and ask.kind is Kind.REDUCE:
-            share = 2 * (n - 1) / n * m
-            return Wire(2 * (n - 1) * line.alpha_s, share * line.beta_s, share, 2 * (n - 1))
-        busy = max(1.0, n / k)
-        match ask.kind:
-            case Kind.REDUCE:
-                return Wire(2 * k * line.alpha_s, busy * m * line.beta_s, m, k)
-            case Kind.GATHER:
-                return Wire(2 * line.alpha_s, max(n - 1.0, n * (n - 1) / k) * m * line.beta_s, m, 1)
-            case Kind.DEAL:
-                return Wire(2 * line.alpha_s, 2 * busy * (n - 1) * m * line.beta_s, (n - 1) * m, n - 1)
-            case Kind.POST:
-                return Wire(2 * line.alpha_s, 2 * busy * ask.messages * m * line.beta_s, ask.messages * m, ask.messages)
-            case Kind.SERVE:
-                return Wire(2 * k * line.alpha_s, 2 * busy * m * line.beta_s, m, ask.messages)
 
 
 def _sent(name: str, world: int, nbytes: float, shape: Shape) -> float:

@@ -2,7 +2,9 @@
 
     bsp          everyone waits for the slowest of every step
     local(h)     everyone waits for the slowest sum of h steps
+    cocod, ...   a round begins when the slowest has begun it, and is waited for `lag` steps later (turns.py)
     asp, ssp     nobody waits, or only within a bound: raced through the servers, message by message (race.py)
+    r2sp         the same, and servers take updates in in turn; backup(b): in rounds, without the b last (taking.py)
     gossip       x_i <- max over those i hears (and itself) of x_j + their step; then the exchange
 
 x: when a worker is through. So a slow moment of one worker reaches its neighbours in the next round, and not everybody
@@ -11,20 +13,24 @@ at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from laconic.core.errors import PlanError
 from laconic.plan import Plan
+from laconic.sim.hearing import Floats, Hearing
+from laconic.sim.machine import is_sparse
 from laconic.sim.race import race
 from laconic.sim.step import Setting, Step, Stepper
 from laconic.sim.stragglers import Stragglers
-from laconic.sync import Subject
-from laconic.topology import Gossip
+from laconic.sim.taking import InRounds, InTurn, Taking
+from laconic.sync import AbstractShared, Subject, shared
+from laconic.topology import Gossip, ParameterServer
 
 STEPS = 24
-UPDATE = "update"  # the subject of plans whose steps are added to a shared model as they come
-WIDEST = 512  # workers whose neighbourhoods are followed one by one
+FEWEST_STEPS = 3
+MESSAGES = 400_000  # of a race; more servers and workers are raced for fewer steps
 
 
 @dataclass(frozen=True)
@@ -46,36 +52,84 @@ def pace(plan: Plan, setting: Setting, stragglers: Stragglers | None = None, ste
     alone = stepper.alone() * float(factors.mean())
     if isinstance(plan.topology, Gossip):
         return Pace(usual, _gossip(plan.topology, stepper, factors), alone)
-    if plan.subject.value == UPDATE:
-        return Pace(usual, _raced(plan, stepper, factors), alone)
+    if plan.subject is Subject.UPDATE:
+        turns = _raced_turns(plan, setting.world, steps // stepper.every)
+        note = f"raced for {turns * stepper.every} steps"
+        seconds = _raced(plan, stepper, factors[: turns * stepper.every])
+        return Pace(replace(usual, notes=(*usual.notes, note)), seconds, alone)
     if plan.subject is Subject.GRADIENT:
         slowest = factors.max(axis=1) if stragglers.varies else factors.max(axis=1)[:1]
         return Pace(usual, float(np.mean([stepper.step(float(f)).seconds for f in slowest])), alone)
-    sums = factors.reshape(-1, stepper.every, setting.world).sum(axis=1).max(axis=1) / stepper.every
-    talk = usual.seconds - usual.alone_s
-    return Pace(usual, stepper.alone() * float(sums.mean()) + talk, alone)
+    return Pace(usual, _rounds(stepper, factors), alone)
 
 
-def _raced(plan: Plan, stepper: Stepper, factors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+def _rounds(stepper: Stepper, factors: Floats) -> float:
+    """Of rounds after a few steps each; the first is thrown away, since none was under way when it began."""
+    lag, marks = stepper.lag, []
+    blocks = stepper.alone() * factors.reshape(-1, stepper.every, factors.shape[1])
+    clock, arrival = np.zeros(factors.shape[1]), 0.0
+    for block in (blocks[0], *blocks):
+        hidden = block[:lag].sum(axis=0) + stepper.drags_s
+        clock = np.maximum(clock + hidden, arrival) + block[lag:].sum(axis=0)
+        arrival = float(clock.max()) + stepper.arrives_s
+        marks.append(float(clock.max()))
+    return (marks[-1] - marks[0]) / len(factors)
+
+
+def _raced(plan: Plan, stepper: Stepper, factors: Floats) -> float:
     """Seconds a step of the mean worker: a slow one delays itself, and others as far as the bound says."""
-    setting = stepper.setting
-    servers = plan.topology.owners(setting.world) or 1
-    bound: int | None = getattr(plan.sync, "bound", None)
-    nbytes = sum(item.sent for item in stepper.items)
-    through = race(stepper.alone() * factors, nbytes, setting.network, servers, bound)
+    setting, sync = stepper.setting, plan.sync
+    assert isinstance(sync, AbstractShared), "whose subject updates are"
+    assert isinstance(plan.topology, ParameterServer), "others are refused (turns.py)"
+    if sync.grace_s:
+        raise PlanError(f"{sync}: a window for late updates is not raced. Simulate backup({sync.backup}).")
+    pushed = sum(min(item.sent, item.nbytes) for item in stepper.items)  # a host also sends what its server answers
+    beside = plan.topology.layout == "colocated"
+    pulled = min(sum(item.nbytes for item in stepper.items), setting.world * pushed)  # all that changed, or all
+    through = race(
+        stepper.alone() * factors.reshape(-1, stepper.every, setting.world).sum(axis=1),
+        pushed,
+        setting.network,
+        plan.topology.owners(setting.world),
+        sync.bound if sync.order == shared.IN_ANY_ORDER else None,
+        reply_bytes=pulled if is_sparse(plan.compress) else pushed,
+        taking=_taking(sync, setting.world),
+        hosts=range(setting.world) if beside else None,
+    )
+    if sync.order == shared.IN_ROUNDS:  # when the shared model was through, not those whose steps were dropped
+        return float(np.sort(through)[setting.world - sync.backup - 1]) / len(factors)
     return float(through.mean()) / len(factors)
 
 
-def _gossip(topology: Gossip, stepper: Stepper, factors: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    steps, world = factors.shape
-    few = min(world, WIDEST)
-    graph, alone = topology.graph.settle(few), stepper.alone()
+def _raced_turns(plan: Plan, world: int, turns: int) -> int:
+    """How often workers push before a race is over."""
+    each = 2 * world * plan.topology.owners(world)
+    if each * FEWEST_STEPS > MESSAGES * 1.25:
+        raise PlanError(
+            f"'{plan.sync} / {plan.topology}' with stragglers: {each:,} messages a step of {world} workers are not "
+            f"raced one by one. Simulate fewer workers, or fewer servers, as in ps(servers=16)."
+        )
+    return min(turns, max(FEWEST_STEPS, MESSAGES // each))
+
+
+def _taking(sync: AbstractShared, world: int) -> Taking | None:
+    match sync.order:
+        case shared.IN_TURN:
+            return InTurn(world)
+        case shared.IN_ROUNDS:
+            return InRounds(world, sync.backup)
+        case _:
+            return None
+
+
+def _gossip(topology: Gossip, stepper: Stepper, factors: Floats) -> float:
+    world = factors.shape[1]
+    hearing, alone = Hearing(topology.graph.settle(world), world), stepper.alone()
     talk = (stepper.step().seconds - alone) * stepper.every
-    clock, turn = np.zeros(few), 0
-    for step in range(steps):
-        clock += alone * factors[step, :few]
+    clock, turn = np.zeros(world), 0
+    for step, factor in enumerate(factors):
+        clock += alone * factor
         if stepper.plan.sync.talks(step + 1):
-            rows = graph.weights(few, turn, 0).rows
-            clock = np.array([max(clock[j] for j in (*row, i)) for i, row in enumerate(rows)]) + talk
+            clock = hearing.latest(turn, clock) + talk
             turn += 1
-    return float(clock.max()) / steps
+    return float(clock.max()) / len(factors)

@@ -6,13 +6,15 @@
 
 Buckets are cut by the runtime's own `laconic.buckets.cut`, requests come from the exchange's own coroutine
 (drive/simulate.py). Workers are alike, so one stands for all; where they are not (stragglers), the slowest does, since
-everyone waits for it. `local(h)` and gossip talk after the step: what they say is added once every h steps.
+everyone waits for it. `local(h)` and gossip talk after the step: what they say is added once every h steps. Where a
+turn says a part of the model (turns.py), turns are simulated one by one, and their mean counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from laconic import riders
 from laconic.buckets import Bucket, Unit, cut, units
@@ -20,16 +22,19 @@ from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.errors import PlanError
 from laconic.drive.simulate import Asked, Kind, Told, told
 from laconic.plan import Plan
-from laconic.sim.collective import Collectives, Curve, Wire
+from laconic.sim.collective import Collectives, Curve
 from laconic.sim.fluid import Actor, Both, Fluid, Gate, Need, On, Span
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
+from laconic.sim.turns import lag, parts, period, refused, steady
+from laconic.sim.wire import Wire
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip
 from laconic.topology.allreduce import gathers
 
 HEADER = 24
+MAIN = "main"
 
 
 @dataclass(frozen=True)
@@ -92,18 +97,39 @@ class Stepper:
     """A plan in a setting, ready to take steps: what is launched and what it costs is worked out once."""
 
     def __init__(self, plan: Plan, setting: Setting) -> None:
-        if plan.schedule.is_measured:
-            raise PlanError(
-                f"{plan.schedule} works out its order from steps it has measured, which virtual time does not have. "
-                f"Simulate fused or fused(chunk=...)."
-            )
+        why = refused(plan)
+        if why is not None:
+            raise PlanError(why)
+        plan, self.notes = steady(plan)
         self.plan, self.setting = plan, setting
         self.talks = plan.subject is not Subject.NOTHING and setting.world > 1
         ways = Collectives(plan.topology, setting.network, setting.world, setting.measured)
-        self.items = exchanges(plan, setting, ways) if self.talks else []
+        self.notes = (*self.notes, *(ways.notes if self.talks else ()))
+        self._play: Callable[[float, float], Step] | None = None  # of a schedule that was settled by a trial
+        if self.talks and plan.schedule.is_measured:
+            from laconic.sim.settling import settle  # which plays what is here
+
+            settled = settle(plan, setting, ways)
+            self.turns, self._play, self.notes = [settled.items], settled.play, (*self.notes, settled.note)
+        else:
+            self.turns = exchanges(plan, setting, ways) if self.talks else []
+        self.items = [item for turn in self.turns for item in turn]
         self.every = period(plan) if self.talks else 1
+        self.lag = lag(plan)
         after = self.talks and plan.subject is not Subject.GRADIENT
-        self.talk = _afterwards(self.items, setting) if after else None
+        self.arrives_s = 0.0  # from the beginning of a turn that comes after a step until all is there
+        self.drags_s = 0.0  # what such a turn adds to the steps it hides behind, by the cores it takes
+        self.talk = self._talk() if after else None
+
+    def _talk(self) -> Step:
+        """What a turn adds to its steps, on average."""
+        hidden_s, beside_s = self.lag * self.alone(), self.lag * self.setting.model.step_s
+        seen = [_afterwards(turn, self.setting, beside_s) for turn in self.turns]
+        arrivals = [max((x.end for x in s.spans if x.actor != MAIN), default=0.0) for s in seen]
+        computed = [max((x.end for x in s.spans if x.actor == MAIN), default=0.0) for s in seen]
+        self.arrives_s = sum(arrivals) / len(seen)
+        self.drags_s = max(0.0, sum(computed) / len(seen) - hidden_s)
+        return averaged([replace(s, seconds=max(0.0, s.seconds - hidden_s)) for s in seen], self.notes)
 
     def alone(self, slowdown: float = 1.0) -> float:
         """One thread computes, on what it has of a core."""
@@ -114,8 +140,11 @@ class Stepper:
         alone = self.alone(slowdown)
         if not self.talks:
             return Step(alone, alone, 0.0, 0.0, 0.0, 0.0, ())
+        if self._play is not None:
+            return averaged([self._play(slowdown, alone)], self.notes)
         if self.talk is None:
-            return _overlapped(self.plan, self.setting, self.items, slowdown, alone)
+            seen = [_overlapped(self.plan, self.setting, turn, slowdown, alone) for turn in self.turns]
+            return averaged(seen, self.notes)
         talk, every = self.talk, self.every
         after = (self.setting.model.cold_s + self.setting.machine.step_s) / min(1.0, self.setting.machine.cores)
         return Step(
@@ -134,25 +163,34 @@ def simulate(plan: Plan, setting: Setting) -> Step:
     return Stepper(plan, setting).step()
 
 
-def period(plan: Plan) -> int:
-    """Steps from one exchange to the next."""
-    found = next((h for h in range(1, 100_000) if plan.sync.talks(h)), None)
-    if found is None:
-        raise PlanError(f"{plan.sync}: it never talks within 100,000 steps, so its step cannot be simulated.")
-    return found
+def averaged(steps: Sequence[Step], notes: Sequence[str] = ()) -> Step:
+    """The mean of several turns, drawn as the longest."""
+    names = ("seconds", "alone_s", "sent_bytes", "messages", "coding_s", "line_s")
+    means: dict[str, Any] = {name: sum(getattr(s, name) for s in steps) / len(steps) for name in names}
+    longest = max(steps, key=lambda s: s.seconds)
+    return replace(longest, **means, notes=tuple(sorted({*notes, *(n for s in steps for n in s.notes)})))
 
 
-def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[Exchange]:
-    """What is launched in a step, in order."""
-    model, world = setting.model, setting.world
-    buckets = cut(model.parameters, plan.schedule, plan.compress, world, {})
+def exchanges(plan: Plan, setting: Setting, ways: Collectives) -> list[list[Exchange]]:
+    """What is launched in each turn, in order."""
+    buckets = cut(setting.model.parameters, plan.schedule, plan.compress, setting.world, {})
+    count = parts(plan, len(buckets))
+    live = [buckets[turn::count] for turn in range(count)]
+    return [_turn(plan, setting, ways, some, units(some, plan.schedule.chunk_bytes)) for some in live]
+
+
+def _turn(
+    plan: Plan, setting: Setting, ways: Collectives, live: Sequence[Bucket], launched: Sequence[Unit]
+) -> list[Exchange]:
+    model = setting.model
     ready = {w.name: w.ready for w in model.weights}
-    launched = units(buckets, plan.schedule.chunk_bytes)
-    out = [_exchange(plan, buckets[u.bucket], u, setting, ways, ready) for u in launched]
-    if plan.subject is Subject.MODEL or not setting.machine.votes:
+    home = {b.spec.id: b for b in live}
+    out = [_exchange(plan, home[u.bucket], u, setting, ways, ready) for u in launched]
+    if plan.subject in (Subject.MODEL, Subject.UPDATE) or not setting.machine.votes:
         return out
-    rides = plan.subject is Subject.GRADIENT and not plan.schedule.crosses
-    rides = rides and riders.carrier(plan, launched, buckets) is not None
+    rides = plan.subject is Subject.GRADIENT and riders.carrier(plan, launched, live) is not None
+    said = {name for b in live for name in b.spec.names}
+    model = replace(model, weights=tuple(w for w in model.weights if w.name in said))
     return _with_riders(out, model, setting.machine, ways, rides=rides)
 
 
@@ -209,7 +247,7 @@ def _exchange(
 def _gossip(topology: Gossip, b: Bucket, world: int) -> Told:
     """A message to each neighbour, written by the bucket's compressor, or whole."""
     graph = topology.graph.settle(world)
-    peers = graph.messages(min(world, 64)) if world > 64 else graph.messages(world)
+    peers = graph.messages(world)
     whole = b.plain or not topology.by.compresses
     nbytes = b.spec.nbytes if whole else -(-b.compress.payload_bits(b.spec) // 8)
     ask = Asked(Kind.POST, nbytes + HEADER, peers)
@@ -226,12 +264,12 @@ def _overlapped(plan: Plan, setting: Setting, items: Sequence[Exchange], slowdow
     fluid = Fluid(machine.cores, machine.overlap)
     ready, done = [Gate() for _ in items], [Gate() for _ in items]
     overlaps = plan.schedule.overlaps
-    fluid.add("main", _main(fluid, setting, items, ready, done, slowdown, overlaps=overlaps))
+    fluid.add(MAIN, _main(fluid, setting, items, ready, done, slowdown, overlaps=overlaps))
     for lane in range(machine.lanes):
         mine = [i for i in range(len(items)) if i % machine.lanes == lane]
         fluid.add(f"lane {lane}", _lane(fluid, machine, [(items[i], ready[i], done[i]) for i in mine]))
     fluid.run()
-    return _report(fluid, items, fluid.ended["main"], alone)
+    return _report(fluid, items, fluid.ended[MAIN], alone)
 
 
 def _report(fluid: Fluid, items: Sequence[Exchange], seconds: float, alone: float) -> Step:
@@ -288,8 +326,8 @@ def _lane(fluid: Fluid, machine: Machine, mine: Sequence[tuple[Exchange, Gate, G
         fluid.open(done)
 
 
-def _afterwards(items: Sequence[Exchange], setting: Setting) -> Step:
-    """All exchanges at once, with nothing to hide behind."""
+def _afterwards(items: Sequence[Exchange], setting: Setting, beside_s: float = 0.0) -> Step:
+    """All exchanges at once, with nothing to hide behind, or beside so many seconds of computing."""
     machine = setting.machine
     fluid = Fluid(machine.cores, machine.overlap)
     gates = [Gate(is_open=True) for _ in items]
@@ -297,13 +335,21 @@ def _afterwards(items: Sequence[Exchange], setting: Setting) -> Step:
     for lane in range(machine.lanes):
         mine = [i for i in range(len(items)) if i % machine.lanes == lane]
         fluid.add(f"lane {lane}", _lane(fluid, machine, [(items[i], gates[i], done[i]) for i in mine]))
+    if beside_s:
+        fluid.add(MAIN, _computing(beside_s))
     seconds = fluid.run()
     return replace(_report(fluid, items, seconds, 0.0), seconds=seconds)
 
 
+def _computing(seconds: float) -> Actor:
+    yield Need(On.COMPUTE, seconds, "the next steps")
+
+
 def fits(plan: Plan, world: int) -> str | None:
     """Why so many workers cannot follow this plan; None where they can."""
-    topology = plan.topology
+    topology, why = plan.topology, refused(plan)
+    if why is not None:
+        return why
     try:
         plan.sync.fit(world)
         if isinstance(topology, Gossip):

@@ -57,10 +57,12 @@ class Stragglers:
 
 
 def parse_stragglers(text: str, seed: int = 0) -> Stragglers:
-    found = re.fullmatch(r"\s*(none|lognormal|exp|slow)\s*(?:\(\s*([\d.]+)x?\s*(?:,\s*(\d+)\s*)?\))?\s*", text)
+    found = re.fullmatch(r"\s*(none|lognormal|exp|slow)\s*(?:\(\s*(\d+\.?\d*|\.\d+)x?\s*(?:,\s*(\d+)\s*)?\))?\s*", text)
     if found is None or (found[1] != "none") != bool(found[2]) or (found[3] and found[1] != "slow"):
         raise UsageError(f"--stragglers '{text}': write none, lognormal(0.2), exp(0.1) or slow(3, 1).")
-    amount = float(found[2] or 0)
+    amount, count = float(found[2] or 0), int(found[3] or 1)
     if found[1] == "slow" and amount < 1:
         raise UsageError(f"--stragglers '{text}': a slow worker takes at least once the usual time.")
-    return Stragglers(found[1], amount, int(found[3] or 1), seed)
+    if count < 1:
+        raise UsageError(f"--stragglers '{text}': nobody would be slow. Write slow({amount:g}, 1), or none.")
+    return Stragglers(found[1], amount, count, seed)

@@ -8,12 +8,16 @@ who stands first in its sender's line, then the lower rank.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from functools import partial
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
 from laconic.sim.kernel import Call, Kernel
 from laconic.sim.network import Network
+
+NO_SIDE = -1  # of a message that is offered by itself
 
 
 class Passed(NamedTuple):
@@ -38,22 +42,27 @@ class _Waiting(NamedTuple):
 
 
 class Switch:
+    """Who waits stands in the line of its sender and in that of its receiver, both sorted. A side that becomes free
+    offers its line from the front; lines are looked through together in the order of all their messages."""
+
     def __init__(self, kernel: Kernel, network: Network, world: int) -> None:
         self.kernel, self.network, self.world = kernel, network, world
         self.passed: list[Passed] = []
-        self._sending, self._receiving = [False] * world, [False] * world
-        self._from: list[dict[int, _Waiting]] = [{} for _ in range(world)]  # by number, for each sender
-        self._to: list[dict[int, _Waiting]] = [{} for _ in range(world)]  # the same for each receiver
+        self._busy = [False] * (2 * world)  # sending sides, then receiving sides
+        self._lines: list[list[_Waiting]] = [[] for _ in range(2 * world)]  # of each side
         self._numbers = count()
-        self._fresh: dict[int, _Waiting] = {}  # who may start now: asked for, or a side of theirs became free
+        self._free: list[int] = []  # sides that have become free at this moment
+        self._fresh: list[_Waiting] = []  # what was asked for at this moment
         self._matching = False
 
     def send(self, source: int, target: int, nbytes: float, done: Call, position: int = 0) -> None:
         """Ask for a message to be sent now; `done` is called when its last byte has arrived."""
-        number = next(self._numbers)
-        message = _Waiting(self.kernel.now(), position, source, number, target, nbytes, done)
-        self._from[source][number] = self._to[target][number] = self._fresh[number] = message
-        self._match_later()
+        message = _Waiting(self.kernel.now(), position, source, next(self._numbers), target, nbytes, done)
+        insort(self._lines[source], message)
+        insort(self._lines[self.world + target], message)
+        if not (self._busy[source] or self._busy[self.world + target]):
+            self._fresh.append(message)
+            self._match_later()
 
     def _match_later(self) -> None:
         """Once all that happens at this moment has happened."""
@@ -63,23 +72,43 @@ class Switch:
 
     def _match(self) -> None:
         self._matching = False
-        fresh, self._fresh = sorted(self._fresh.values(), key=lambda m: m[:4]), {}
-        for message in fresh:
-            if not (self._sending[message.source] or self._receiving[message.target]):
+        free, fresh, busy = self._free, self._fresh, self._busy
+        self._free, self._fresh = [], []
+        offers = [found for side in free if (found := self._offer(side, 0)) is not None]
+        offers += [(message, 0, NO_SIDE) for message in fresh]
+        heapify(offers)
+        while offers:
+            message, place, side = heappop(offers)
+            if side != NO_SIDE and busy[side]:
+                continue  # it was taken by the other side's offer, and its line has moved
+            if not (busy[message.source] or busy[self.world + message.target]):
                 self._start(message)
+            elif side != NO_SIDE and (found := self._offer(side, place + 1)) is not None:
+                heappush(offers, found)
+
+    def _offer(self, side: int, place: int) -> tuple[_Waiting, int, int] | None:
+        """The first message of its line, from `place` on, whose other side is free; no side becomes free in between."""
+        line, busy, world = self._lines[side], self._busy, self.world
+        for i in range(place, len(line)):
+            message = line[i]
+            if not busy[message.source if side >= world else world + message.target]:
+                return message, i, side
+        return None
 
     def _start(self, m: _Waiting) -> None:
-        del self._from[m.source][m.number], self._to[m.target][m.number]
-        self._sending[m.source] = self._receiving[m.target] = True
+        for side in (m.source, self.world + m.target):
+            line = self._lines[side]
+            del line[bisect_left(line, m)]
+            self._busy[side] = True
         now = self.kernel.now()
         end = now + self.network.between(m.source, m.target, self.world).seconds(m.nbytes)
         self.passed.append(Passed(m.source, m.target, m.nbytes, m.asked, now, end))
         self.kernel.at(end, partial(self._end, m))
 
     def _end(self, m: _Waiting) -> None:
-        self._sending[m.source] = self._receiving[m.target] = False
-        self._fresh |= self._from[m.source]
-        self._fresh |= self._to[m.target]
+        sides = (m.source, self.world + m.target)
+        for side in sides:
+            self._busy[side] = False
+        self._free += sides
         m.done()
-        if self._fresh:
-            self._match_later()
+        self._match_later()

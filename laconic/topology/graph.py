@@ -10,6 +10,7 @@ graph that changes: of the product over a period, per round). 1 - rho is the spe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -94,8 +95,11 @@ class AbstractGraph(Component, ABC):
 
     def messages(self, world: int) -> int:
         """The most that one rank sends in a round."""
-        turns = range(self.period(world) or 1)
-        return max(len(self.weights(world, t, 0).around(rank).peers) for t in turns for rank in range(world))
+        most = 0
+        for turn in range(self.period(world) or 1):
+            heard = Counter(j for i, row in enumerate(self.weights(world, turn, 0).rows) for j in row if j != i)
+            most = max(most, *heard.values(), 0)
+        return most
 
     def traits(self) -> dict[str, object]:
         """Quoted for 8 workers."""

@@ -35,6 +35,9 @@ class Ring(AbstractGraph):
     def weights(self, world: int, turn: int, seed: int) -> Weights:
         return uniform(tuple(frozenset({(i - 1) % world, (i + 1) % world}) for i in range(world)))
 
+    def messages(self, world: int) -> int:
+        return min(2, world - 1)
+
 
 @dataclass(frozen=True)
 class Torus(AbstractGraph):
@@ -80,6 +83,9 @@ class Complete(AbstractGraph):
     def weights(self, world: int, turn: int, seed: int) -> Weights:
         return uniform((frozenset(range(world)),) * world)
 
+    def messages(self, world: int) -> int:
+        return world - 1
+
 
 @dataclass(frozen=True)
 class Exponential(AbstractGraph):
@@ -119,6 +125,9 @@ class OnePeerExponential(AbstractGraph):
         hop = 1 << turn % self.period(world)
         return uniform(tuple(frozenset({(i - hop) % world}) for i in range(world)))
 
+    def messages(self, world: int) -> int:
+        return min(1, world - 1)
+
 
 @dataclass(frozen=True)
 class RandomPairs(AbstractGraph):
@@ -140,6 +149,9 @@ class RandomPairs(AbstractGraph):
         for a, b in zip(order[::2], order[1::2], strict=False):
             partner |= {a: b, b: a}
         return uniform(tuple(frozenset({partner[i]}) for i in range(world)))
+
+    def messages(self, world: int) -> int:
+        return min(1, world - 1)
 
     def rate(self, world: int) -> float:
         """In the mean square: E|Wx|^2 = x^T E[W] x, as W is a projection, and ranks meet each other equally often.

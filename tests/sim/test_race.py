@@ -7,6 +7,7 @@ import pytest
 
 from laconic.sim.network import Line, Network
 from laconic.sim.race import race
+from laconic.sim.taking import InRounds, InTurn
 
 FAST = Network(Line(0.0, 0.0))
 
@@ -37,3 +38,27 @@ def test_many_workers_are_raced() -> None:
     draws = np.random.default_rng(0).exponential(1.0, (5, 300))
     loose, strict = (race(draws, 1e3, Network(Line(1e-5, 1e-9)), 4, s).mean() for s in (None, 0))
     assert loose < strict
+
+
+def test_a_server_beside_its_worker_shares_its_line() -> None:
+    """Two workers, each with a server: half an update over, half of another back, on the same lines."""
+    seen = race(np.zeros((1, 2)), 2.0, Network(Line(1.0, 1.0)), 2, hosts=[0, 1])
+    assert seen.tolist() == [4.0, 4.0]
+
+
+def test_updates_in_turn_make_the_ring_as_slow_as_its_slowest_worker() -> None:
+    seconds = np.ones((10, 4))
+    seconds[:, 3] = 5.0
+    assert race(seconds, 0.0, FAST, taking=InTurn(4)).tolist() == [45.0, 45.0, 45.0, 50.0]  # the ninth of the slow one
+
+
+def test_the_slowest_of_a_round_is_not_waited_for_where_there_is_a_backup() -> None:
+    seconds = np.ones((10, 4))
+    seconds[:, 3] = 5.0
+    assert sorted(race(seconds, 0.0, FAST, taking=InRounds(4, 1)))[2] == 10.0
+    assert sorted(race(seconds, 0.0, FAST, taking=InRounds(4, 0)))[2] == 50.0
+
+
+def test_what_is_read_back_may_be_longer_than_what_was_said() -> None:
+    seen = race(np.zeros((1, 1)), 1.0, Network(Line(0.0, 1.0)), reply_bytes=5.0)
+    assert seen.tolist() == [6.0]

@@ -54,6 +54,14 @@ def test_who_hears_and_who_is_heard_fit_together(graph: AbstractGraph, world: in
 
 
 @over_the_graphs
+@pytest.mark.parametrize("world", WORLDS)
+def test_messages_are_the_most_that_one_rank_sends(graph: AbstractGraph, world: int):
+    turns = range(graph.period(world) or 1)
+    peers = [graph.weights(world, t, 0).around(rank).peers for t in turns for rank in range(world)]
+    assert graph.messages(world) == max(map(len, peers))
+
+
+@over_the_graphs
 @pytest.mark.parametrize("world", [2, 3, 4, 5, 8, 12])
 def test_models_come_together_at_the_rate_of_the_graph(graph: AbstractGraph, world: int):
     check(graph, world, rows=True)

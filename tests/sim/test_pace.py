@@ -1,0 +1,73 @@
+"""Stragglers under every kind of plan, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from laconic.core.errors import PlanError
+from laconic.plan import Plan
+from laconic.sim.machine import Coding, Machine
+from laconic.sim.model import ModelTable, table
+from laconic.sim.network import Line, Network
+from laconic.sim.pace import pace
+from laconic.sim.step import Setting, simulate
+from laconic.sim.stragglers import parse_stragglers
+
+FAST, SLOW = Network(Line(0.0, 0.0)), Network(Line(0.0, 1e-6))
+QUIET = Machine(coding=Coding(0.0, 0.0), votes=False)
+
+
+def toy() -> ModelTable:
+    """12 s a step."""
+    return table("toy", [(f"w{i}", (1_000_000,)) for i in range(4)], [1.0] * 4, batch=1)
+
+
+def seconds(text: str, stragglers: str, world: int = 4, network: Network = FAST) -> float:
+    return pace(Plan.parse(text), Setting(toy(), network, world, QUIET), parse_stragglers(stragglers)).seconds
+
+
+def test_the_last_worker_is_followed_however_many_there_are() -> None:
+    """slow(3, 1) slows the last; in a ring of 1,024 it reaches at most 24 to each side, and itself."""
+    assert seconds("gossip(ring)", "slow(3, 1)", 1024) == pytest.approx(36.0)
+
+
+def test_a_torus_with_rows_is_followed_whole() -> None:
+    assert seconds("gossip(torus(100))", "slow(3, 1)", 600) == pytest.approx(36.0)
+
+
+@pytest.mark.parametrize(("graph", "peers"), [("exp", 10), ("complete", 1023), ("ring", 2), ("one_peer_exp", 1)])
+def test_neighbours_are_counted_among_all_workers(graph: str, peers: int) -> None:
+    step = simulate(Plan.parse(f"gossip({graph}) / fused(1GiB, first=1GiB)"), Setting(toy(), SLOW, 1024, QUIET))
+    assert step.messages == peers
+
+
+def test_downpour_pushes_as_often_as_it_says() -> None:
+    """One worker waits 16 s for a push and as long for a pull, once in four steps."""
+    every, fourth = (seconds(f"downpour({n}, fetch={n}) / ps", "slow(1, 1)", 2, SLOW) for n in (1, 4))
+    assert every - 12 > 3 * (fourth - 12) > 0
+
+
+def test_a_backup_worker_is_not_waited_for() -> None:
+    assert seconds("backup(1) / ps", "slow(3, 1)") == pytest.approx(12.0)
+    assert seconds("backup(0) / ps", "slow(3, 1)") == pytest.approx(36.0)
+
+
+def test_in_a_ring_of_turns_all_wait_for_the_slow_one() -> None:
+    assert seconds("r2sp / ps", "slow(3, 1)") > 34.0
+    assert seconds("asp / ps", "slow(3, 1)") == pytest.approx((3 * 12 + 36) / 4)
+
+
+def test_a_window_for_late_updates_is_refused() -> None:
+    with pytest.raises(PlanError, match=r"Simulate backup\(1\)"):
+        seconds("backup(1, grace=2) / ps", "slow(3, 1)")
+
+
+def test_more_messages_than_can_be_raced_are_refused() -> None:
+    with pytest.raises(PlanError, match="Simulate fewer workers, or fewer servers"):
+        seconds("asp / ps(colocated)", "slow(3, 1)", 1024)
+
+
+def test_a_hidden_averaging_waits_for_the_slowest_only_when_it_lands() -> None:
+    """24 s of messages begin when the slow one is there; the others have trained on by then."""
+    assert seconds("local(2)", "slow(3, 1)", 4, SLOW) == pytest.approx(36 + 24 / 2)
+    assert seconds("cocod(2)", "slow(3, 1)", 4, SLOW) == pytest.approx(36.0)
