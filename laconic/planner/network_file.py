@@ -150,21 +150,24 @@ def slow_pairs(table: NetworkTable) -> list[str]:
 
 
 def fit_line(curve: Curve, world: int) -> Line:
-    """alpha, beta of  T = 2(n-1) alpha + 2(n-1)/n S beta: the shortest call tells alpha, the longest beta."""
+    """alpha, beta of  T = 2(n-1) alpha + 2(n-1)/n S beta: between the shortest and the longest call lies beta, the
+    shortest then tells alpha. (A fit to all would take bends for slopes: links let a first burst pass.)"""
     if world == 1:
         return Line(0.0, 0.0)
     hops, share = 2 * (world - 1), 2 * (world - 1) / world
-    sent = share * (curve.sizes[-1] - curve.sizes[0])
-    return Line(curve.seconds[0] / hops, max(0.0, curve.seconds[-1] - curve.seconds[0]) / max(sent, 1.0))
+    beta = _slope(curve) / share
+    return Line(max(0.0, curve.seconds[0] - share * curve.sizes[0] * beta) / hops, beta)
 
 
 def cpu_line(curves: Mapping[str, Curve], world: int) -> tuple[float, float]:
-    """Seconds on a core of a byte sent, as the longest all-reduce tells, and of a message, as the shortest calls do."""
+    """Seconds on a core of a byte sent, as all-reduces tell, and of a message, as the shortest calls of all do."""
     if not curves or world == 1:
         return 0.0, 0.0
-    sums, hops = curves["reduce"], 2 * (world - 1)
-    each = [
-        curve.seconds[0] / (hops if name == "reduce" else world - 1) for name, curve in curves.items() if name != "post"
-    ]
-    sent = hops / world * (sums.sizes[-1] - sums.sizes[0])
-    return max(0.0, sums.seconds[-1] - sums.seconds[0]) / max(sent, 1.0), sum(each) / len(each)
+    sums = curves["reduce"]
+    byte = _slope(sums) * world / (2 * (world - 1))
+    each = [c.seconds[0] / ((world - 1) * (2 if c is sums else 1)) for name, c in curves.items() if name != "post"]
+    return byte, sum(each) / len(each)
+
+
+def _slope(curve: Curve) -> float:
+    return max(0.0, curve.seconds[-1] - curve.seconds[0]) / max(curve.sizes[-1] - curve.sizes[0], 1.0)

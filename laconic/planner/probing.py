@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from laconic.core.files import json_text, write_whole
-from laconic.planner.tiny import ALONE, EACH, LANE, SUM, step_of
+from laconic.planner.tiny import PLANS, step_of
 from laconic.session import init
 
 SIZES = (2**8, 2**13, 2**16, 2**18, 2**20, 2**22)  # bytes that a worker has to tell
@@ -51,7 +51,7 @@ def main(out: str) -> None:
         "pairs": _pairs(session.rank, world) if 1 < world <= PAIRED else [],
         "touch_s": max(_told_numbers(touch)),
         "memory_gb_s": min(_told_numbers(copy)),
-        "tiny": {plan: _agreed(step_of(plan)) for plan in (ALONE, SUM, EACH, LANE)} if world > 1 else {},
+        "tiny": {plan: _agreed(step_of(plan)) for plan in PLANS} if world > 1 else {},
     }
     if session.rank == 0:
         write_whole(Path(out), json_text(found))

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from laconic.core.files import check_writable, write_whole
 from laconic.inventory import norms_of
-from laconic.sim.model import ModelTable, Weight
+from laconic.sim.model import COLD_AFTER_S, ModelTable, Weight
 
 SETTLE = 3  # steps that do not count
 STEPS = 10  # looked at layer by layer
@@ -34,7 +34,6 @@ WHOLE = 10  # and as a whole, at least: looking closely takes time, too
 NEEDED = SETTLE + STEPS + WHOLE
 COLD = 10  # and after a pause each, as ranks pause for each other: caches forget
 ENOUGH_S, MOST = 1.0, 60  # short steps are repeated for so long, at most so often
-PAUSE_S = 0.02
 WANTED = SETTLE + STEPS + 2 * MOST
 SHORT = ".short"  # what a script that ended before NEEDED leaves: how many it took
 
@@ -146,7 +145,7 @@ class Profiler:
             self.table().write(self.path)
             raise SystemExit(0)
         if _is_enough(self.whole, WHOLE):
-            time.sleep(PAUSE_S)
+            time.sleep(COLD_AFTER_S)
             self._lap()
 
     def table(self) -> ModelTable:

@@ -25,11 +25,11 @@ import torch.distributed as dist
 from laconic.distribute import distribute
 from laconic.plan import Plan
 from laconic.planner.network_file import NetworkTable
-from laconic.planner.profiler import PAUSE_S
-from laconic.sim.model import ModelTable, Weight
+from laconic.sim.model import COLD_AFTER_S, ModelTable, Weight
 from laconic.sim.step import Setting, Stepper
 
-ALONE, SUM, EACH, LANE = "alone", "none", "wfbp", "qsgd(bits=4)"
+ALONE, COLD, SUM, EACH, LANE = "alone", "cold", "none", "wfbp", "qsgd(bits=4)"
+PLANS = (ALONE, COLD, SUM, EACH, LANE)
 LAYERS, WIDTH = 6, 64
 ROUNDS = 8  # of looking for a wait; each leaves a fraction of what is missing
 STEPS, BLOCKS = 8, 21  # the median block counts; one before them does not
@@ -38,17 +38,17 @@ STEPS, BLOCKS = 8, 21  # the median block counts; one before them does not
 def step_of(plan: str) -> tuple[float, float]:
     """Seconds of a step, and of all threads of this rank on a core; all ranks together.
 
-    ALONE: not distributed, each step after a pause, as if it had waited for others (profiler.py: `cold`)."""
+    ALONE, COLD: not distributed; COLD: each step after a pause, as if it had waited for others (profiler.py)."""
     model = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    replica = None if plan == ALONE else distribute(model, optimizer, plan)
+    replica = None if plan in (ALONE, COLD) else distribute(model, optimizer, plan)
     x, took = torch.zeros(2, WIDTH), []
     for _ in range(BLOCKS + 1):
         dist.barrier()
         cpu, wall = time.process_time(), time.perf_counter()
         for _ in range(STEPS):
-            if replica is None:
-                time.sleep(PAUSE_S)
+            if plan == COLD:
+                time.sleep(COLD_AFTER_S)
             model(x).sum().backward()
             optimizer.step()
             optimizer.zero_grad()
@@ -59,12 +59,12 @@ def step_of(plan: str) -> tuple[float, float]:
     return median(t for t, _ in took[1:]), median(t for _, t in took[1:])
 
 
-def table(alone_s: float) -> ModelTable:
-    """The same model for the simulator; `alone_s`: on a core."""
+def table(alone_s: float, cold_s: float = 0.0) -> ModelTable:
+    """The same model for the simulator; `alone_s`, and `cold_s` more after a pause: on a core."""
     shapes = [shape for _ in range(LAYERS) for shape in ((WIDTH, WIDTH), (WIDTH,))]
     share, last = alone_s / len(shapes), len(shapes) - 1
     weights = (Weight(f"{i}", shape, share / 3, 2 * share / 3, i, last - i) for i, shape in enumerate(shapes))
-    return ModelTable("tiny", tuple(weights))
+    return ModelTable("tiny", tuple(weights), cold_s=cold_s)
 
 
 Seen = Mapping[str, tuple[float, float]]  # by plan: seconds of a step, and on a core
@@ -72,7 +72,8 @@ Seen = Mapping[str, tuple[float, float]]  # by plan: seconds of a step, and on a
 
 def explained(network: NetworkTable, tiny: Seen) -> NetworkTable:
     """With what such steps cost and wait that tables do not explain otherwise."""
-    model = table(tiny[ALONE][1])
+    alone = tiny[ALONE][1]
+    model = table(alone, max(0.0, tiny[COLD][1] - alone))
     known = _costs(
         replace(network, step_s=0.0, exchange_s=0.0, lane_s=0.0, sum_wait_s=0.0, lane_wait_s=0.0), model, tiny
     )
@@ -83,18 +84,20 @@ def explained(network: NetworkTable, tiny: Seen) -> NetworkTable:
 
 def _costs(network: NetworkTable, model: ModelTable, tiny: Seen) -> NetworkTable:
     """On a core; noise may leave nothing."""
-    one, each = (tiny[text][1] - _on_core(_stepper(network, model, text)) for text in (SUM, EACH))
+    one, each = (tiny[text][1] - _on_core(_stepper(network, model, text), tiny[text][0]) for text in (SUM, EACH))
     exchange_s = max(0.0, (each - one) / (2 * LAYERS - 1))
     network = replace(network, exchange_s=exchange_s, step_s=max(0.0, one - exchange_s))
     lane = _stepper(network, model, LANE)
     rounds = max(len(item.wires) for item in lane.items)
-    return replace(network, lane_s=max(0.0, tiny[LANE][1] - _on_core(lane)) / rounds)
+    return replace(network, lane_s=max(0.0, tiny[LANE][1] - _on_core(lane, tiny[LANE][0])) / rounds)
 
 
-def _on_core(stepper: Stepper) -> float:
-    machine = stepper.setting.machine
+def _on_core(stepper: Stepper, seconds: float) -> float:
+    """Of a step that takes so long."""
+    machine, model = stepper.setting.machine, stepper.setting.model
+    computing = model.step_s + model.cold_s * min(1.0, seconds / COLD_AFTER_S) + machine.step_s
     sending = (w.messages * machine.message_cpu_s + w.sent * machine.send_cpu_s for i in stepper.items for w in i.wires)
-    return stepper.setting.model.step_s + machine.step_s + sum(sum(i.cpu_s) for i in stepper.items) + sum(sending)
+    return computing + sum(sum(i.cpu_s) for i in stepper.items) + sum(sending)
 
 
 def _stepper(network: NetworkTable, model: ModelTable, text: str) -> Stepper:

@@ -24,6 +24,7 @@ from laconic.core.files import json_text, write_whole
 from laconic.core.numbers import amount, listed, object_of, reason, whole
 
 HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics", "cold_s")
+COLD_AFTER_S = 0.02  # a shorter wait costs its share
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class ModelTable:
     batch: int = 0
     how: str = "computed"
     statistics: int = 0  # elements of running means and variances, which are averaged too
-    cold_s: float = 0.0  # what a step takes more that begins after a wait: caches have forgotten
+    cold_s: float = 0.0  # what a step takes more after a wait of COLD_AFTER_S: caches have forgotten
 
     @property
     def forward_s(self) -> float:

@@ -25,7 +25,7 @@ from laconic.plan import Plan
 from laconic.sim.collective import Collectives, Curve
 from laconic.sim.fluid import Actor, Both, Fluid, Gate, Need, On, Span
 from laconic.sim.machine import Machine
-from laconic.sim.model import ModelTable
+from laconic.sim.model import COLD_AFTER_S, ModelTable
 from laconic.sim.network import Network
 from laconic.sim.turns import lag, parts, period, refused, steady
 from laconic.sim.wire import Wire
@@ -137,6 +137,16 @@ class Stepper:
 
     def step(self, slowdown: float = 1.0) -> Step:
         """One step on average: `local(h)` is counted over h. `slowdown`: of the slowest worker's computing."""
+        found = self._step(slowdown)
+        cold = self._cold(found.exposed_s * self.every) / self.every
+        return replace(found, seconds=found.seconds + cold) if cold else found
+
+    def _cold(self, waited_s: float) -> float:
+        """What the computation after so long a wait takes more."""
+        share = min(1.0, waited_s / COLD_AFTER_S)
+        return share * self.setting.model.cold_s / min(1.0, self.setting.machine.cores)
+
+    def _step(self, slowdown: float) -> Step:
         alone = self.alone(slowdown)
         if not self.talks:
             return Step(alone, alone, 0.0, 0.0, 0.0, 0.0, ())
@@ -146,9 +156,9 @@ class Stepper:
             seen = [_overlapped(self.plan, self.setting, turn, slowdown, alone) for turn in self.turns]
             return averaged(seen, self.notes)
         talk, every = self.talk, self.every
-        after = (self.setting.model.cold_s + self.setting.machine.step_s) / min(1.0, self.setting.machine.cores)
+        more = self.setting.machine.step_s / min(1.0, self.setting.machine.cores)
         return Step(
-            seconds=alone + (talk.seconds + after) / every,
+            seconds=alone + (talk.seconds + more) / every,
             alone_s=alone,
             sent_bytes=talk.sent_bytes / every,
             messages=talk.messages / every,
@@ -296,7 +306,7 @@ def _main(
     overlaps: bool,
 ) -> Actor:
     model = setting.model
-    yield Need(On.COMPUTE, (model.forward_s + model.other_s + model.cold_s) * slowdown, "forward")
+    yield Need(On.COMPUTE, (model.forward_s + model.other_s) * slowdown, "forward")
     launched, at = 0, -1
     for w in sorted(model.weights, key=lambda w: w.ready):
         yield Need(On.COMPUTE, w.backward_s * slowdown, w.name)

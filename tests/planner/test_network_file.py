@@ -29,7 +29,14 @@ def network(world: int = 4) -> NetworkTable:
 def test_a_line_is_fitted_to_what_was_measured() -> None:
     line = fit_line(curve(3e-4, 2e-8, 5), 5)
     assert (line.alpha_s, line.beta_s) == (pytest.approx(3e-4), pytest.approx(2e-8))
-    assert cpu_line(curve(1e-5, 1e-9, 4), 4) == (pytest.approx(1e-9), pytest.approx(1e-5))
+
+
+def test_messages_cost_a_core_what_the_shortest_calls_say() -> None:
+    gather = Curve((1e3, 1e6), (9e-5, 1e-3))  # three messages
+    byte, message = cpu_line({"reduce": curve(1e-5, 1e-9, 4), "gather": gather}, 4)
+    assert byte == pytest.approx(1e-9)
+    assert message == pytest.approx((1e-5 + 1.5e3 * 1e-9 / 6 + 3e-5) / 2)
+    assert cpu_line({}, 4) == (0.0, 0.0)
 
 
 def test_a_network_survives_its_file_and_ranks_share_its_cores() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import atexit
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
+from laconic.planner import profiler
 from laconic.planner.profiler import NEEDED, SETTLE, SHORT, Profiler
+from laconic.sim.model import read_model
 
 
 def test_layers_are_found_in_the_order_of_use_and_gradients_in_the_order_of_backward() -> None:
@@ -64,3 +67,30 @@ def test_a_process_that_ends_too_early_says_after_how_many_steps(
     ((ended, *args),) = ending
     ended(*args)
     assert (tmp_path / "rank0").with_suffix(SHORT).read_text() == str(NEEDED - 1)
+
+
+def test_a_step_after_a_pause_is_told_apart_and_a_short_script_still_leaves_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ending: list[Any] = []
+    monkeypatch.setattr(atexit, "register", lambda *call: ending.append(call))
+    now, paused, ticks = [0.0], [False], count()
+
+    def pause(_: float) -> None:
+        paused[0] = True
+
+    monkeypatch.setattr(profiler.time, "sleep", pause)
+    watcher = Profiler(tmp_path / "rank0.json", clock=lambda: now[0] + 1e-6 * next(ticks))
+    model = nn.Linear(3, 4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    watcher.attach(model, optimizer)
+    for _ in range(NEEDED + 5):
+        now[0] += 0.5 if paused[0] else 0.3  # whatever a step takes
+        paused[0] = False
+        model(torch.ones(5, 3)).sum().backward()
+        optimizer.step()
+    ((ended, *args),) = ending
+    ended(*args)
+    found = read_model(tmp_path / "rank0.json")
+    assert found.step_s == pytest.approx(0.3, rel=1e-3)  # the clock's own ticks
+    assert found.cold_s == pytest.approx(0.2, rel=1e-3)
