@@ -79,7 +79,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--model", help=f"{', '.join(ARCHITECTURES)}, or a model.json of laconic profile (default {MODEL})"
     )
-    made.add_argument("--train", metavar="TASK", help="train digits really, with virtual workers in this process")
+    made.add_argument(
+        "--train",
+        metavar="TASK",
+        help="digits, fashion or bytes: train it, with virtual workers",
+    )
     made.add_argument("--steps", type=int, help=f"with --train: so many (default {STEPS})")
     made.add_argument("--workers", default="4", metavar="N[,N...]", help="how many (default 4)")
     made.add_argument(

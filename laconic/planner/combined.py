@@ -19,7 +19,7 @@ from laconic.plan import Plan
 from laconic.planner.risk import Risk, risk
 
 SLOTS = ("sync", "topology", "compress", "schedule")
-FASTEST = {Risk.LOSSLESS: 2, Risk.ROUNDED: 1, Risk.UNBIASED: 1, Risk.BIASED: 2, Risk.STALE: 2}
+FASTEST = {Risk.LOSSLESS: 2, Risk.ROUNDED: 1, Risk.UNBIASED: 1, Risk.BIASED: 2, Risk.UNMENDED: 1, Risk.STALE: 2}
 PAIRS, LARGER = 48, 12  # at most
 BASE, JOINT = "none", " / "
 

@@ -4,6 +4,7 @@ lossless     the same mean as DDP's up to the order of additions: how sums trave
 rounded      every number rounded to 16 bits
 unbiased     random, right on average
 biased + EF  wrong in each step, made good later by an error memory
+biased       wrong in each step, and what was lost stays lost
 stale        not everyone's gradient of this step and model: local steps, gossip, servers that wait for nobody,
              workers or blocks of the model that are left out of a step
 """
@@ -26,6 +27,7 @@ class Risk(Enum):
     ROUNDED = "rounded"
     UNBIASED = "unbiased"
     BIASED = "biased+EF"
+    UNMENDED = "biased"
     STALE = "stale"
 
 
@@ -40,4 +42,6 @@ def risk(plan: Plan) -> Risk:
     traits = plan.compress.traits(NOMINAL)
     if str(plan.compress) in ("bf16", "fp16"):
         return Risk.ROUNDED
-    return Risk.UNBIASED if traits.unbiased and not traits.remembers else Risk.BIASED
+    if traits.remembers:
+        return Risk.BIASED
+    return Risk.UNBIASED if traits.unbiased else Risk.UNMENDED

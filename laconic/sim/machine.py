@@ -52,8 +52,7 @@ class Machine:
     def code(self, compress: AbstractCompressor) -> Coding:
         if compress == Identity():
             return Coding(0.0, 0.0)
-        inner = compress.inner if isinstance(compress, Filtered) else compress
-        return self.codings.get(str(inner), self.coding)
+        return self.codings.get(str(_inner(compress)), self.coding)
 
     def seconds(self, compress: AbstractCompressor, spec: BucketSpec, told: Told, world: int) -> tuple[float, ...]:
         """Before each round, and after the last."""
@@ -63,10 +62,14 @@ class Machine:
     def _fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:
         """Who reads a sparse message touches only what was sent; what was measured knows that already."""
         code = self.code(compress)
-        if str(compress) in self.codings or not is_sparse(compress) or not numel:
+        if str(_inner(compress)) in self.codings or not is_sparse(compress) or not numel:
             return code
         longest = max((a.nbytes for r in told.rounds for a in r if a.kind is Kind.GATHER), default=4.0 * numel)
         return replace(code, decode_s=code.decode_s * min(1.0, longest / (4.0 * numel)))
+
+
+def _inner(compress: AbstractCompressor) -> AbstractCompressor:
+    return compress.inner if isinstance(compress, Filtered) else compress
 
 
 def is_sparse(compress: AbstractCompressor) -> bool:

@@ -19,6 +19,7 @@ from laconic.sync import ALL, BSP, Silent
         ("bf16", Risk.ROUNDED),
         ("qsgd(bits=4)", Risk.UNBIASED),
         ("ef(topk(0.01))", Risk.BIASED),
+        ("topk(0.01)", Risk.UNMENDED),
         ("local(4)", Risk.STALE),
         ("gossip(ring)", Risk.STALE),
         ("asp / ps", Risk.STALE),
