@@ -72,7 +72,7 @@ def test_a_script_that_takes_too_long_is_told_so(
         ("[1, 2]", "what it holds is list"),
         ('{"world": 1, "machines": 1, "curves": {}, "cpu": {}, "pairs": [], "tiny": {"alone": "long"}}', "tiny.alone"),
         (
-            '{"world": 1, "machines": 1, "curves": {}, "cpu": {}, "pairs": [], "tiny": {"other": 1}}',
+            '{"world": 1, "machines": 1, "curves": {}, "cpu": {}, "pairs": [], "tiny": {"other": [1, 1]}}',
             "'alone' is missing",
         ),
         (
