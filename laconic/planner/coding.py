@@ -1,10 +1,13 @@
 """What compressors cost this machine's cores: seconds an element to write a message and to read one.
 
 A real exchange of noise among three virtual workers in this process, rank 0's seconds on a core between its requests
-(drive/simulate.py); the best of a few turns, as other programs only add to it. Inverse of machine.spread.
+(drive/simulate.py); the best of a few turns, as other programs only add to it. Inverse of machine.spread. What nine
+small matrices take longer than one as large as all of them is told by tensor.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 
@@ -16,8 +19,11 @@ from laconic.sim.machine import Coding
 from laconic.topology import AllReduce
 
 SIDE = 512
+SMALL_SIDE, ROOT = 64, 3  # of nine matrices, and of a square of them
 WORLD = 3
 TURNS = 3
+
+Shapes = tuple[tuple[int, int], ...]
 
 
 def coding_of(compress: AbstractCompressor, side: int = SIDE, turns: int = TURNS) -> Coding:
@@ -26,14 +32,22 @@ def coding_of(compress: AbstractCompressor, side: int = SIDE, turns: int = TURNS
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        spec = BucketSpec(0, ("x",), ((side, side),))
-        sampled(compress, spec, AllReduce(), WORLD)  # compiles
-        seen = [sampled(compress, spec, AllReduce(), WORLD, turns=2) for _ in range(turns)]
-        best = tuple(min(column) for column in zip(*(s.cpu_s for s in seen), strict=True))
-        return solved(seen[0], best, side * side)
+        told, best = _timed(compress, ((side, side),), turns)
+        one, nine = (
+            sum(_timed(compress, shapes, turns)[1])
+            for shapes in (((ROOT * SMALL_SIDE,) * 2,), ((SMALL_SIDE, SMALL_SIDE),) * ROOT**2)
+        )
+        return replace(solved(told, best, side * side), tensor_s=max(0.0, nine - one) / (ROOT**2 - 1))
     finally:
         torch.set_num_threads(threads)
         memory.release()
+
+
+def _timed(compress: AbstractCompressor, shapes: Shapes, turns: int) -> tuple[Told, tuple[float, ...]]:
+    spec = BucketSpec(0, tuple(f"x{i}" for i in range(len(shapes))), shapes)
+    sampled(compress, spec, AllReduce(), WORLD)  # compiles
+    seen = [sampled(compress, spec, AllReduce(), WORLD, turns=2) for _ in range(turns)]
+    return seen[0], tuple(min(column) for column in zip(*(s.cpu_s for s in seen), strict=True))
 
 
 def solved(told: Told, cpu_s: tuple[float, ...], numel: int) -> Coding:

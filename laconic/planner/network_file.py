@@ -6,6 +6,7 @@ cpu                               the same in seconds of all of a rank's threads
 line                              alpha and beta, fitted to the curves: for other numbers of workers
 pairs                             seconds of a small and bytes per second of a large message, rank by rank; of up to 8
 touch_s, memory_gb_s              a byte of gradient copied and looked through; a plain copy
+share                             of a core that the slowest rank has while all compute; 0: not measured
 step_s, exchange_s, lane_s        seconds on a core of a step, of each exchange in it, and of each round of a
                                   compressed one, beside all that (tiny.py)
 sum_wait_s, lane_wait_s           seconds that a round waits beside all that, plain or compressed (tiny.py)
@@ -31,7 +32,7 @@ from laconic.sim.machine import Coding, Machine
 from laconic.sim.network import Line, Network
 
 COUNTS = ("world", "machines", "cores")
-AMOUNTS = {"touch_s", "memory_gb_s", "step_s", "exchange_s", "lane_s", "sum_wait_s", "lane_wait_s"}
+AMOUNTS = {"touch_s", "memory_gb_s", "share", "step_s", "exchange_s", "lane_s", "sum_wait_s", "lane_wait_s"}
 CURVE = ("sizes", "seconds")
 SLOW = 0.5  # of the median rate: worth a word
 FEWEST_PAIRS = 6  # of three ranks; of two there is no median
@@ -48,6 +49,7 @@ class NetworkTable:
     pairs: tuple[tuple[tuple[float, float], ...], ...] = ()
     touch_s: float = 0.0
     memory_gb_s: float = 0.0
+    share: float = 0.0
     step_s: float = 0.0
     exchange_s: float = 0.0
     lane_s: float = 0.0
@@ -68,7 +70,8 @@ class NetworkTable:
         together = min(world, -(-self.world // self.machines))
         byte, message = cpu_line(self.cpu, self.world)
         return Machine(
-            cores=self.cores / together,
+            cores=self.cores / together * self._efficiency(together),
+            crowded=together > self.cores,
             touch_s=self.touch_s,
             send_cpu_s=byte,
             message_cpu_s=message,
@@ -80,6 +83,12 @@ class NetworkTable:
             codings=self.codings,
             **rest,
         )
+
+    def _efficiency(self, together: int) -> float:
+        """What is left of an equal part of the cores, as measured among as many ranks."""
+        if not self.share or together != -(-self.world // self.machines):
+            return 1.0
+        return min(1.0, self.share / min(1.0, self.cores / together))
 
     def to_json(self) -> str:
         return json_text(asdict(self), indent=1)

@@ -28,6 +28,7 @@ SETTLE = 1  # calls of a block that only says how long one takes
 BLOCKS, MOST, BLOCK_S = 9, 20, 0.06  # the median block counts: calls in it at most, and so long if they are short
 PATIENCE_S = 4.0  # for one size of one collective
 TOUCHED = 1 << 20  # elements
+COMPUTED_S = 0.005  # about a small model's step
 PAIRED = 8  # ranks at most, among which every pair is measured
 SMALL, LARGE = 1, 1 << 18
 
@@ -43,6 +44,7 @@ def main(out: str) -> None:
         for name, make in CALLS.items():
             curves[name], cpu[name] = _curve(make)
     touch, copy = _touch()
+    share = _share() if world > 1 else 0.0
     found = {
         "world": world,
         "machines": len(set(_told(_machine()))),
@@ -51,6 +53,7 @@ def main(out: str) -> None:
         "pairs": _pairs(session.rank, world) if 1 < world <= PAIRED else [],
         "touch_s": max(_told_numbers(touch)),
         "memory_gb_s": min(_told_numbers(copy)),
+        "share": share,
         "tiny": {plan: _agreed(step_of(plan)) for plan in PLANS} if world > 1 else {},
     }
     if session.rank == 0:
@@ -193,6 +196,20 @@ def _touch() -> tuple[float, float]:
         b.copy_(a)
         copies.append(time.thread_time() - started)
     return median(took[1:]) / a.nbytes, 1e-9 * a.nbytes / max(median(copies[1:]), 1e-9)
+
+
+def _share() -> float:
+    """Of a core that the slowest rank has while all compute for some milliseconds, as in a step: three ranks on two
+    cores do not have two thirds each, as they do not change cores so fast."""
+    a, shares = torch.full((64, 64), 0.01), []
+    for _ in range(BLOCKS * 3):
+        dist.barrier()
+        started, core = time.perf_counter(), time.thread_time()
+        while time.thread_time() - core < COMPUTED_S:
+            torch.mm(a, a)
+        wall, on_core = time.perf_counter() - started, time.thread_time() - core
+        shares.append(min(_told_numbers(on_core / wall)))
+    return min(1.0, fmean(shares))
 
 
 def _machine() -> str:

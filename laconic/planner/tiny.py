@@ -14,6 +14,7 @@ round, is counted as latency:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -95,7 +96,7 @@ def _costs(network: NetworkTable, model: ModelTable, tiny: Seen) -> NetworkTable
 def _on_core(stepper: Stepper, seconds: float) -> float:
     """Of a step that takes so long."""
     machine, model = stepper.setting.machine, stepper.setting.model
-    computing = model.step_s + model.cold_s * min(1.0, seconds / COLD_AFTER_S) + machine.step_s
+    computing = model.step_s + model.cold_s * math.sqrt(min(1.0, seconds / COLD_AFTER_S)) + machine.step_s
     sending = (w.messages * machine.message_cpu_s + w.sent * machine.send_cpu_s for i in stepper.items for w in i.wires)
     return computing + sum(sum(i.cpu_s) for i in stepper.items) + sum(sending)
 

@@ -30,11 +30,13 @@ class Coding:
     encode_s: float = NOMINAL  # an element
     decode_s: float = NOMINAL  # an element of each message that is read
     fixed_s: float = 0.0  # an exchange, whatever its size
+    tensor_s: float = 0.0  # a tensor of an exchange: low rank works matrix by matrix
 
 
 @dataclass(frozen=True)
 class Machine:
     cores: float = math.inf  # of one worker
+    crowded: bool = False  # are there more ranks than cores? Then rounds wait for each other's turns on them
     overlap: float = 1.0  # what is left of a line's speed while the model is computed
     lanes: int = 2  # exchanges under way at once
     touch_s: float = 0.0  # a byte of gradient: copy into buckets, look for NaN, write back
@@ -56,8 +58,10 @@ class Machine:
 
     def seconds(self, compress: AbstractCompressor, spec: BucketSpec, told: Told, world: int) -> tuple[float, ...]:
         """Before each round, and after the last."""
-        numel = compress.pieces(spec)[0].spec.numel if isinstance(compress, Filtered) else spec.numel
-        return spread(self._fitting(compress, numel, told), numel, told, world)
+        said = compress.pieces(spec)[0].spec if isinstance(compress, Filtered) else spec
+        code = self._fitting(compress, said.numel, told)
+        out = spread(code, said.numel, told, world)
+        return (out[0] + code.tensor_s * len(said.shapes), *out[1:])
 
     def _fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:
         """Who reads a sparse message touches only what was sent; what was measured knows that already."""

@@ -24,7 +24,7 @@ from laconic.core.files import json_text, write_whole
 from laconic.core.numbers import amount, listed, object_of, reason, whole
 
 HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics", "cold_s")
-COLD_AFTER_S = 0.02  # a shorter wait costs its share
+COLD_AFTER_S = 0.02  # a shorter wait costs less, by its root
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ turn says a part of the model (turns.py), turns are simulated one by one, and th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -143,7 +144,7 @@ class Stepper:
 
     def _cold(self, waited_s: float) -> float:
         """What the computation after so long a wait takes more."""
-        share = min(1.0, waited_s / COLD_AFTER_S)
+        share = math.sqrt(min(1.0, waited_s / COLD_AFTER_S))
         return share * self.setting.model.cold_s / min(1.0, self.setting.machine.cores)
 
     def _step(self, slowdown: float) -> Step:
@@ -322,7 +323,7 @@ def _main(
 
 
 def _lane(fluid: Fluid, machine: Machine, mine: Sequence[tuple[Exchange, Gate, Gate]]) -> Actor:
-    latency = On.TURN if machine.cores < 1 else On.CLOCK
+    latency = On.TURN if machine.crowded else On.CLOCK
     for item, ready, done in mine:
         yield ready
         for cpu_s, wire in zip(item.cpu_s, item.wires, strict=False):

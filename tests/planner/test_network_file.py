@@ -31,6 +31,15 @@ def test_a_line_is_fitted_to_what_was_measured() -> None:
     assert (line.alpha_s, line.beta_s) == (pytest.approx(3e-4), pytest.approx(2e-8))
 
 
+def test_a_rank_has_what_was_measured_of_a_core() -> None:
+    three = replace(network(3), share=0.6)
+    assert three.machine(3).cores == pytest.approx(0.6)
+    assert three.machine(3).crowded
+    assert three.machine(2).cores == 1.0  # not measured among so many
+    assert not three.machine(2).crowded
+    assert replace(network(4), share=0.52).machine(4).cores == 0.5  # nobody has more than an equal part for long
+
+
 def test_messages_cost_a_core_what_the_shortest_calls_say() -> None:
     gather = Curve((1e3, 1e6), (9e-5, 1e-3))  # three messages
     byte, message = cpu_line({"reduce": curve(1e-5, 1e-9, 4), "gather": gather}, 4)
