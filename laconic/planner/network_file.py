@@ -35,6 +35,8 @@ COUNTS = ("world", "machines", "cores")
 AMOUNTS = {"touch_s", "memory_gb_s", "share", "step_s", "exchange_s", "lane_s", "sum_wait_s", "lane_wait_s"}
 CURVE = ("sizes", "seconds")
 SLOW = 0.5  # of the median rate: worth a word
+PINGED = 1 << 18  # bytes of a large message between two ranks
+TURN_S = 0.005  # what two ranks on one core may wait for each other's turns
 FEWEST_PAIRS = 6  # of three ranks; of two there is no median
 
 
@@ -150,11 +152,12 @@ def slow_pairs(table: NetworkTable) -> list[str]:
     if len(rates) < FEWEST_PAIRS:
         return []
     usual = median(rates.values())
+    noise_s = TURN_S if table.machine(table.world).crowded else 0.0
     return [
         f"From rank {a} to rank {b} a byte takes {usual / rate:.1f} times as long as between most: "
         f"{bytes_text(rate)}/s, the median is {bytes_text(usual)}/s."
         for (a, b), rate in rates.items()
-        if rate < SLOW * usual
+        if rate < SLOW * usual and PINGED / rate - PINGED / usual > noise_s
     ]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
 from statistics import fmean, median
 
@@ -20,6 +21,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from laconic.core.files import json_text, write_whole
+from laconic.planner.network_file import PINGED
 from laconic.planner.tiny import PLANS, step_of
 from laconic.session import init
 
@@ -30,7 +32,7 @@ PATIENCE_S = 4.0  # for one size of one collective
 TOUCHED = 1 << 20  # elements
 COMPUTED_S = 0.005  # about a small model's step
 PAIRED = 8  # ranks at most, among which every pair is measured
-SMALL, LARGE = 1, 1 << 18
+SMALL, LARGE, SWEEPS = 1, PINGED, 3
 
 Timed = tuple[float, float]  # seconds, seconds on a core
 
@@ -153,22 +155,24 @@ def _agreed(mine: Timed) -> Timed:
 
 
 def _pairs(me: int, world: int) -> list[list[tuple[float, float]]]:
-    """Row i, column j: seconds of a small message from i to j and back, halved; bytes per second of a large one."""
-    mine = [(0.0, 0.0)] * world
-    for a in range(world):
-        for b in range(world):
+    """Row i, column j: seconds of a small message from i to j and back, halved; bytes per second of a large one. The
+    best of several sweeps: ranks that share cores may meet on one of them for a while."""
+    mine = torch.full((world, 2), torch.inf, dtype=torch.float64)
+    for _ in range(SWEEPS):
+        for a, b in permutations(range(world), 2):
             dist.barrier()
-            if a != b and me in (a, b):
-                small, large = (_ping(n, b if me == a else a, first=me == a) for n in (SMALL, LARGE))
+            if me in (a, b):
+                took = [_ping(n, b if me == a else a, first=me == a) for n in (SMALL, LARGE)]
                 if me == a:
-                    mine[b] = (small, LARGE / max(large, 1e-9))
+                    mine[b] = torch.minimum(mine[b], torch.tensor(took, dtype=torch.float64))
     rows = torch.zeros(world, world, 2, dtype=torch.float64)
-    rows[me] = torch.tensor(mine, dtype=torch.float64)
+    rows[me] = mine
+    rows[me, me] = 0.0
     dist.all_reduce(rows)
-    return [[(float(x[0]), float(x[1])) for x in row] for row in rows]
+    return [[(s, LARGE / max(t, 1e-9) if t else 0.0) for s, t in row] for row in rows.tolist()]
 
 
-def _ping(nbytes: int, other: int, *, first: bool, times: int = 3) -> float:
+def _ping(nbytes: int, other: int, *, first: bool, times: int = 2) -> float:
     t = torch.zeros(nbytes, dtype=torch.uint8)
     took = []
     for _ in range(times):

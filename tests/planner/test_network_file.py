@@ -93,3 +93,12 @@ def test_a_pair_of_ranks_much_slower_than_most_is_named() -> None:
     (said,) = slow_pairs(replace(network(3), pairs=pairs))
     assert said.startswith("From rank 1 to rank 2 a byte takes 5.0 times as long")
     assert slow_pairs(network(3)) == []
+
+
+def test_ranks_that_share_a_core_are_not_a_slow_link() -> None:
+    usual, slow = (1e-4, 2e9), (1e-4, 1.3e8)  # 1.9 ms more for a message: a turn on the core
+    rows = [[usual] * 4 for _ in range(4)]
+    rows[0][2] = rows[2][0] = slow
+    pairs = tuple(map(tuple, rows))
+    assert slow_pairs(replace(network(4), pairs=pairs)) == []
+    assert len(slow_pairs(replace(network(4), pairs=pairs, machines=4))) == 2
