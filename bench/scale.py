@@ -8,9 +8,10 @@ from __future__ import annotations
 import time
 
 from laconic.plan import Plan
+from laconic.sim.exchanges import Setting
 from laconic.sim.models import layer_table
 from laconic.sim.network import Network, parse_line
-from laconic.sim.step import Setting, fits, simulate
+from laconic.sim.step import fits, simulate
 
 PLANS = (
     *("none", "wfbp", "fifo", "bf16", "powersgd(4)", "ef(topk(0.01))", "ef(topk(0.01) | qsgd(bits=4) | golomb)"),

@@ -22,12 +22,13 @@ from laconic.core.files import check_writable, json_text, write_whole
 from laconic.core.units import bytes_text, seconds_text
 from laconic.lab.rate import parse_seconds
 from laconic.plan import Plan
+from laconic.sim.exchanges import Setting
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, read_model
 from laconic.sim.models import ARCHITECTURES, TFLOPS, layer_table
 from laconic.sim.network import Network, parse_line
 from laconic.sim.pace import Pace, pace
-from laconic.sim.step import Setting, fits
+from laconic.sim.step import fits
 from laconic.sim.stragglers import parse_stragglers
 from laconic.sim.timeline import chrome
 

@@ -16,10 +16,10 @@ from laconic.core.units import bytes_text, seconds_text
 from laconic.lab.rate import parse_seconds
 from laconic.plan import Plan
 from laconic.planner.profiler import Profiler
+from laconic.sim.exchanges import Setting
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sim.pace import pace
-from laconic.sim.step import Setting
 from laconic.sim.stragglers import parse_stragglers
 from laconic.sim.train import Job, Seen, refuse, virtual
 

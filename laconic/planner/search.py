@@ -17,10 +17,12 @@ from laconic.planner.combined import BASE, JOINT, combined
 from laconic.planner.network_file import NetworkTable
 from laconic.planner.risk import MILDEST_FIRST, Risk, risk
 from laconic.planner.skipping import skipping
+from laconic.sim.exchanges import Setting
+from laconic.sim.lanes import Step
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
-from laconic.sim.step import Setting, Step, fits, simulate
+from laconic.sim.step import fits, simulate
 from laconic.sync import Subject
 from laconic.topology import ParameterServer
 

@@ -26,8 +26,9 @@ import torch.distributed as dist
 from laconic.distribute import distribute
 from laconic.plan import Plan
 from laconic.planner.network_file import NetworkTable
+from laconic.sim.exchanges import Setting
 from laconic.sim.model import COLD_AFTER_S, ModelTable, Weight
-from laconic.sim.step import Setting, Stepper
+from laconic.sim.step import Stepper
 
 ALONE, COLD, SUM, EACH, LANE = "alone", "cold", "none", "wfbp", "qsgd(bits=4)"
 PLANS = (ALONE, COLD, SUM, EACH, LANE)

@@ -19,10 +19,12 @@ import numpy as np
 
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
+from laconic.sim.exchanges import Setting
 from laconic.sim.hearing import Floats, Hearing
+from laconic.sim.lanes import Step
 from laconic.sim.machine import is_sparse
 from laconic.sim.race import race
-from laconic.sim.step import Setting, Step, Stepper
+from laconic.sim.step import Stepper
 from laconic.sim.stragglers import Stragglers
 from laconic.sim.taking import InRounds, InTurn, Taking
 from laconic.sync import AbstractShared, Subject, shared

@@ -24,21 +24,10 @@ from laconic.schedule.queueing import Message, launch_order
 from laconic.sim import measured
 from laconic.sim.collective import Collectives
 from laconic.sim.crossing import STEPS, Passage, Work, settled_s, train
+from laconic.sim.exchanges import Exchange, Setting, exchange_of, turn_of, with_riders
 from laconic.sim.fluid import Fluid, Gate
+from laconic.sim.lanes import MAIN, Step, afterwards, lane, overlapped, report
 from laconic.sim.measured import Way
-from laconic.sim.step import (
-    MAIN,
-    Exchange,
-    Setting,
-    Step,
-    _afterwards,
-    _exchange,
-    _lane,
-    _overlapped,
-    _report,
-    _turn,
-    _with_riders,
-)
 from laconic.topology import AllReduce
 from laconic.topology.programs import HALVES_BY
 
@@ -77,8 +66,8 @@ def _cost_s(plan: Plan, setting: Setting, costs: Collectives, nbytes: int) -> fl
     numel = nbytes // 4
     spec = BucketSpec(0, ("probe",), ((numel // 16, 16),))
     bucket = Bucket(spec, [nn.Parameter()], plan.compress, setting.world)
-    one = _exchange(plan, bucket, Unit(0, -1, 0, numel, spec), setting, costs, {"probe": 0})
-    spans = _afterwards([one], setting, LONG_S).spans
+    one = exchange_of(plan, bucket, Unit(0, -1, 0, numel, spec), setting, costs, {"probe": 0})
+    spans = afterwards([one], setting, LONG_S).spans
     return max((span.end for span in spans if span.actor != MAIN), default=0.0)
 
 
@@ -92,8 +81,8 @@ def _play(plan: Plan, setting: Setting, costs: Collectives, way: Way, seen: Prof
     if way.crosses:
         made = _Crossing(plan, setting, costs, way, buckets, units, urgent)
         return made.items, made.step
-    items = _turn(plan, setting, costs, buckets, units)
-    return items, lambda slowdown, alone: _overlapped(plan, setting, items, slowdown, alone)
+    items = turn_of(plan, setting, costs, buckets, units)
+    return items, lambda slowdown, alone: overlapped(plan, setting, items, slowdown, alone)
 
 
 def _by_priority(
@@ -120,7 +109,7 @@ class _Crossing:
         self.setting, self.buckets, self.units = setting, buckets, units
         self.lanes = measured.width(way, setting.machine.lanes)
         ready = {w.name: w.ready for w in setting.model.weights}
-        whole = [_exchange(plan, buckets[u.bucket], u, setting, costs, ready) for u in units]
+        whole = [exchange_of(plan, buckets[u.bucket], u, setting, costs, ready) for u in units]
         halves = way.schedule.halves
         self.firsts, self.seconds = whole, list[Exchange]()
         if halves:
@@ -130,7 +119,7 @@ class _Crossing:
             self.firsts, self.seconds = [a for a, _ in pairs], [b for _, b in pairs]
         self.second_order = sorted(range(len(units)), key=lambda i: (urgent[units[i].bucket], units[i].spec.id))
         self.riders = (
-            _with_riders([], setting.model, setting.machine, costs, rides=False) if setting.machine.votes else []
+            with_riders([], setting.model, setting.machine, costs, rides=False) if setting.machine.votes else []
         )
         self.items = [*self.firsts, *self.seconds, *self.riders]
 
@@ -148,13 +137,13 @@ class _Crossing:
             machine.step_s,
         )
         fluid.add(MAIN, train(fluid, work, passages, ends))
-        for lane in range(self.lanes):
-            mine = [entry for passage in passages for entry in self._queue(passage, lane)]
-            fluid.add(f"lane {lane}", _lane(fluid, machine, mine))
+        for number in range(self.lanes):
+            mine = [entry for passage in passages for entry in self._queue(passage, number)]
+            fluid.add(f"lane {number}", lane(fluid, machine, mine))
         aside = [entry for p in passages for entry in self._aside(p)]
-        fluid.add("side", _lane(fluid, machine, aside))
+        fluid.add("side", lane(fluid, machine, aside))
         fluid.run()
-        return _report(fluid, self.items, settled_s(ends), alone)
+        return report(fluid, self.items, settled_s(ends), alone)
 
     def _passage(self) -> Passage:
         arrived: list[list[Gate]] = [[] for _ in self.buckets]
@@ -162,15 +151,17 @@ class _Crossing:
             arrived[unit.bucket].append(Gate())
         return Passage([Gate() for _ in self.units], arrived, judged=[Gate() for _ in self.riders])
 
-    def _queue(self, passage: Passage, lane: int) -> list[tuple[Exchange, Gate, Gate]]:
+    def _queue(self, passage: Passage, number: int) -> list[tuple[Exchange, Gate, Gate]]:
         """What a lane does in a step: its messages, then (halves) the rest of each in the order of first use."""
         left = [iter(gates) for gates in passage.arrived]
         done = [next(left[u.bucket]) for u in self.units]
-        mine = [i for i in range(len(self.units)) if i % self.lanes == lane]
+        mine = [i for i in range(len(self.units)) if i % self.lanes == number]
         if not self.seconds:
             return [(self.firsts[i], passage.launched[i], done[i]) for i in mine]
         firsts = [(self.firsts[i], passage.launched[i], Gate()) for i in mine]
-        return firsts + [(self.seconds[i], passage.ended, done[i]) for i in self.second_order if i % self.lanes == lane]
+        return firsts + [
+            (self.seconds[i], passage.ended, done[i]) for i in self.second_order if i % self.lanes == number
+        ]
 
     def _aside(self, passage: Passage) -> list[tuple[Exchange, Gate, Gate]]:
         return [(rider, passage.ended, gate) for rider, gate in zip(self.riders, passage.judged, strict=True)]

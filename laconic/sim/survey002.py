@@ -26,11 +26,12 @@ from dataclasses import dataclass, replace
 
 from laconic.plan import Plan
 from laconic.sim.collective import Curve
+from laconic.sim.exchanges import Setting
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable
 from laconic.sim.models import layer_table
 from laconic.sim.network import Line, Network
-from laconic.sim.step import Setting, simulate
+from laconic.sim.step import simulate
 
 LATENCY_S = 2 * 7.85e-6 - 10.1e-6
 NODE_S = 0.441  # BERT-Large among the four GPUs of a node

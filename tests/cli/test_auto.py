@@ -10,7 +10,7 @@ from laconic.core.errors import PlanError
 from laconic.launch.job import Script, local_sites
 from laconic.planner.risk import Risk
 from laconic.planner.search import Found, Ranking
-from laconic.sim.step import Step
+from laconic.sim.lanes import Step
 
 
 def found(text: str, seconds: float, alone_s: float = 1.0) -> Found:

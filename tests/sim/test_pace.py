@@ -6,11 +6,12 @@ import pytest
 
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
+from laconic.sim.exchanges import Setting
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, table
 from laconic.sim.network import Line, Network
 from laconic.sim.pace import pace
-from laconic.sim.step import Setting, simulate
+from laconic.sim.step import simulate
 from laconic.sim.stragglers import parse_stragglers
 
 FAST, SLOW = Network(Line(0.0, 0.0)), Network(Line(0.0, 1e-6))

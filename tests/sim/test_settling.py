@@ -10,11 +10,13 @@ from laconic.core.errors import PlanError
 from laconic.plan import Plan
 from laconic.schedule.curve import straight
 from laconic.schedule.partition import end, planned
+from laconic.sim.exchanges import Setting
+from laconic.sim.lanes import Step
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, table
 from laconic.sim.models import layer_table
 from laconic.sim.network import Line, Network, parse_line
-from laconic.sim.step import Setting, Step, simulate
+from laconic.sim.step import simulate
 
 ONE_LANE = Machine(coding=Coding(0.0, 0.0), votes=False, lanes=1)
 ALL = ("planned", "mgwfbp", "priority", "priority(1MiB, credit=4MiB)", "tic", "tac", "crossed", "crossed(4MiB)")

@@ -9,13 +9,14 @@ import pytest
 
 from laconic.drive.simulate import Kind, told
 from laconic.plan import Plan
+from laconic.sim.exchanges import Setting
 from laconic.sim.fluid import Both, Fluid, Gate, Need, On
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, from_dict, table
 from laconic.sim.models import layer_table
 from laconic.sim.network import Line, Network, parse_line
 from laconic.sim.pace import pace
-from laconic.sim.step import Setting, simulate
+from laconic.sim.step import simulate
 from laconic.sim.stragglers import parse_stragglers
 
 FAST = Network(Line(0.0, 0.0))

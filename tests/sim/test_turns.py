@@ -6,10 +6,12 @@ import pytest
 
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
+from laconic.sim.exchanges import Setting
+from laconic.sim.lanes import Step
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, table
 from laconic.sim.network import Line, Network
-from laconic.sim.step import Setting, Step, fits, simulate
+from laconic.sim.step import fits, simulate
 
 QUIET = Machine(coding=Coding(0.0, 0.0), votes=False)
 SLOW = Network(Line(0.0, 1e-6))  # a bucket of 4 MB among four: 6 s
