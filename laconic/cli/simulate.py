@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from laconic.core.errors import UsageError
+from laconic.core.errors import PlanError, UsageError
 from laconic.core.files import check_writable, json_text, write_whole
 from laconic.core.units import bytes_text, seconds_text
 from laconic.lab.rate import parse_seconds
@@ -33,6 +33,7 @@ from laconic.sim.stragglers import parse_stragglers
 from laconic.sim.timeline import chrome
 
 MODEL, STEPS = "resnet50", 100
+DECLARED = "declared"  # bytes as the compressor's own formula has them
 
 
 def main(argv: Sequence[str]) -> int:
@@ -54,8 +55,12 @@ def main(argv: Sequence[str]) -> int:
     for text, plan in plans:
         for world in worlds:
             setting = Setting(model, network, world, machine)
-            problem = fits(plan, world)
-            seen = None if problem else pace(plan, setting, stragglers)
+            problem, seen = fits(plan, world), None
+            if problem is None:
+                try:
+                    seen = pace(plan, setting, stragglers)
+                except PlanError as error:  # of this model, or of so many workers: other rows can be
+                    problem = str(error)
             rows.append(row(text, world, seen, problem))
             last = seen or last
     if args.timeline is not None:
@@ -200,7 +205,13 @@ def as_table(rows: Sequence[dict[str, object]]) -> str:
     width = max(4, *(len(str(r["plan"])) for r in rows))
     names = "".join(f"  {name:>9}" for name in ("step", "speedup", "of ideal", "sent/step", "exposed"))
     head = f"{'plan':{width}}  {'workers':>7}{names}  limited by"
-    return "\n".join([head, *(_line(r, width) for r in rows)])
+    return "\n".join([head, *(_line(r, width) for r in rows), *(line for r in rows for line in _notes(r))])
+
+
+def _notes(r: dict[str, object]) -> list[str]:
+    """What a number rests on, where it is not counted message by message."""
+    notes: list[str] = list(r.get("notes", ()))  # type: ignore[call-overload]
+    return [f"  {r['plan']}, {r['workers']} workers: {note}." for note in notes if note != DECLARED]
 
 
 def _line(r: dict[str, object], width: int) -> str:

@@ -85,3 +85,18 @@ def test_training_with_virtual_workers(capsys: pytest.CaptureFixture[str]) -> No
     (run,) = json.loads(capsys.readouterr().out)
     assert [p["step"] for p in run["points"]] == [1, 2, 3, 4]
     assert run["points"][-1]["seconds"] == pytest.approx(4 * run["step_s"])
+
+
+def test_what_a_measured_order_kept_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "planned", "none", "--workers", "4", "--link", "1gbit:100us"]) == 0
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert len(notes) == 1
+    assert notes[0].startswith("  planned, 4 workers: planned")
+    assert "after a trial" in notes[0]
+
+
+def test_a_plan_that_cannot_be_for_this_model_leaves_other_rows_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "tac", "none", "--workers", "4"]) == 0
+    out = capsys.readouterr().out
+    assert "161 parameters by times takes minutes" in out
+    assert any(line.startswith("none") and "ms" in line for line in out.splitlines())
