@@ -10,20 +10,10 @@ from typing import Any
 import pytest
 
 from laconic.core.errors import UsageError
-from laconic.planner.network_file import NetworkTable, cpu_line, fit_line, from_dict, read_network, slow_pairs
+from laconic.planner.network_file import cpu_line, fit_line, from_dict, read_network, slow_pairs
 from laconic.sim.collective import Curve
 from laconic.sim.machine import Coding
-from laconic.sim.network import Line
-
-
-def curve(alpha: float, beta: float, world: int) -> Curve:
-    sizes = (1e3, 1e5, 1e7)
-    return Curve(sizes, tuple(2 * (world - 1) * alpha + 2 * (world - 1) / world * s * beta for s in sizes))
-
-
-def network(world: int = 4) -> NetworkTable:
-    seen = curve(1e-4, 8e-8, world)
-    return NetworkTable(world, 1, 2, {"reduce": seen}, {"reduce": curve(1e-5, 1e-9, world)}, Line(1e-4, 8e-8))
+from tests.planner.networks import curve, network
 
 
 def test_a_line_is_fitted_to_what_was_measured() -> None:

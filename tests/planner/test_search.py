@@ -9,13 +9,13 @@ import pytest
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
 from laconic.planner.candidates import candidates
-from laconic.planner.network_file import NetworkTable
 from laconic.planner.risk import Risk
 from laconic.planner.search import ALONE, DDP, Planner, planner_of
 from laconic.sim.collective import Curve
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, table
 from laconic.sim.network import Line, Network
+from tests.planner.networks import network
 
 
 def model(seconds: float = 0.1, numel: int = 2_000_000) -> ModelTable:
@@ -87,16 +87,6 @@ def test_more_servers_than_workers_are_not_thought_of() -> None:
     few, many = ({f.text for f in slow.rank(n, texts).found} for n in (4, 16))
     assert "ps(servers=2)" in few
     assert "ps(servers=8)" in many - few
-
-
-def curve(alpha: float, beta: float, world: int) -> Curve:
-    sizes = (1e3, 1e5, 1e7)
-    return Curve(sizes, tuple(2 * (world - 1) * alpha + 2 * (world - 1) / world * s * beta for s in sizes))
-
-
-def network(world: int = 4) -> NetworkTable:
-    seen = curve(1e-4, 8e-8, world)
-    return NetworkTable(world, 1, 2, {"reduce": seen}, {"reduce": curve(1e-5, 1e-9, world)}, Line(1e-4, 8e-8))
 
 
 def test_measured_tables_count_for_as_many_workers_as_were_measured() -> None:
