@@ -7,9 +7,9 @@ line                              alpha and beta, fitted to the curves: for othe
 pairs                             seconds of a small and bytes per second of a large message, rank by rank; of up to 8
 touch_s, memory_gb_s              a byte of gradient copied and looked through; a plain copy
 share                             of a core that the slowest rank has while all compute; 0: not measured
-step_s, exchange_s, lane_s        seconds on a core of a step, of each exchange in it, and of each round of a
-                                  compressed one, beside all that (tiny.py)
-sum_wait_s, lane_wait_s           seconds that a round waits beside all that, plain or compressed (tiny.py)
+step_s, exchange_s                seconds on a core of a step and of each exchange in it, beside all that (tiny.py)
+sum_wait_s                        seconds that a plain sum waits beside all that (tiny.py)
+lane_costs                        both of a compressed exchange, by what it asks for first: cpu_s on a core, wait_s
 codings                           seconds an element to write and to read each compressor's messages
 """
 
@@ -28,11 +28,11 @@ from laconic.core.files import json_text, write_whole
 from laconic.core.numbers import amount, listed, object_of, reason, whole
 from laconic.core.units import bytes_text
 from laconic.sim.collective import Curve
-from laconic.sim.machine import Coding, Machine
+from laconic.sim.machine import Coding, LaneCost, Machine
 from laconic.sim.network import Line, Network
 
 COUNTS = ("world", "machines", "cores")
-AMOUNTS = {"touch_s", "memory_gb_s", "share", "step_s", "exchange_s", "lane_s", "sum_wait_s", "lane_wait_s"}
+AMOUNTS = {"touch_s", "memory_gb_s", "share", "step_s", "exchange_s", "sum_wait_s"}
 CURVE = ("sizes", "seconds")
 SLOW = 0.5  # of the median rate: worth a word
 PINGED = 1 << 18  # bytes of a large message between two ranks
@@ -54,9 +54,8 @@ class NetworkTable:
     share: float = 0.0
     step_s: float = 0.0
     exchange_s: float = 0.0
-    lane_s: float = 0.0
     sum_wait_s: float = 0.0
-    lane_wait_s: float = 0.0
+    lane_costs: Mapping[str, LaneCost] = field(default_factory=dict)
     codings: Mapping[str, Coding] = field(default_factory=dict)
     rate: str = ""  # what the lab was told
 
@@ -79,9 +78,8 @@ class NetworkTable:
             message_cpu_s=message,
             step_s=self.step_s,
             exchange_s=self.exchange_s,
-            lane_s=self.lane_s,
             sum_wait_s=self.sum_wait_s,
-            lane_wait_s=self.lane_wait_s,
+            lane_costs=self.lane_costs,
             codings=self.codings,
             **rest,
         )
@@ -122,6 +120,8 @@ def from_dict(data: Mapping[str, Any]) -> NetworkTable:
     made["pairs"] = tuple(tuple(_pair(pair) for pair in listed(row, "pairs")) for row in listed(made["pairs"], "pairs"))
     codings = object_of(made["codings"], "codings")
     made["codings"] = {k: Coding(**_amounts(c, f"codings.{k}")) for k, c in codings.items()}
+    costs = object_of(made.get("lane_costs", {}), "lane_costs")
+    made["lane_costs"] = {k: LaneCost(**_amounts(c, f"lane_costs.{k}")) for k, c in costs.items()}
     return NetworkTable(**made)
 
 

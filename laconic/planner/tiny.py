@@ -2,14 +2,13 @@
 
 Where ranks share cores, every answer finds somebody asleep: the backend's thread, a lane, the training thread, one
 after the other, on each rank. The curves of a probe hold one such wait, a training step has more of them. What a tiny
-step costs a core and a simulated one does not, is a step's, an exchange's or a round's; what it takes longer then, by
-round, is counted as latency:
+step costs a core and a simulated one does not, is a step's or an exchange's; what it takes longer then is counted as
+latency:
 
-    step_s         of a step                    from `none`, one exchange of one round
-    exchange_s     of an exchange               from `wfbp`, one for every tensor
-    lane_s         of a round in a lane         from a quantizer, one exchange of two rounds beside a plain one
-    sum_wait_s     of a plain sum               from `none`
-    lane_wait_s    of a round in a lane         from the quantizer
+    step_s         of a step                      from `none`, one exchange of one round
+    exchange_s     of an exchange                 from `wfbp`, one for every tensor
+    sum_wait_s     of a plain sum                 from `none`
+    lane_costs     of a compressed exchange       from three beside a plain sum: one gathers, one sums, one deals
 """
 
 from __future__ import annotations
@@ -24,16 +23,19 @@ import torch
 import torch.distributed as dist
 
 from laconic.distribute import distribute
+from laconic.drive.simulate import Kind
 from laconic.plan import Plan
 from laconic.planner.network_file import NetworkTable
 from laconic.sim.exchanges import Setting
+from laconic.sim.machine import FREE, LaneCost
 from laconic.sim.model import COLD_AFTER_S, ModelTable, Weight
 from laconic.sim.step import Stepper
 
-ALONE, COLD, SUM, EACH, LANE = "alone", "cold", "none", "wfbp", "qsgd(bits=4)"
-PLANS = (ALONE, COLD, SUM, EACH, LANE)
+ALONE, COLD, SUM, EACH = "alone", "cold", "none", "wfbp"
+LANES = {Kind.GATHER: "topk(0.01)", Kind.REDUCE: "randomk(0.01)", Kind.DEAL: "qsgd(bits=4)"}
+PLANS = (ALONE, COLD, SUM, EACH, *LANES.values())
 LAYERS, WIDTH = 6, 64
-ROUNDS = 8  # of looking for a wait; each leaves a fraction of what is missing
+LOOKS = 8  # for a wait; each leaves a fraction of what is missing
 STEPS, BLOCKS = 8, 21  # the median block counts; one before them does not
 
 
@@ -76,22 +78,16 @@ def explained(network: NetworkTable, tiny: Seen) -> NetworkTable:
     """With what such steps cost and wait that tables do not explain otherwise."""
     alone = tiny[ALONE][1]
     model = table(alone, max(0.0, tiny[COLD][1] - alone))
-    known = _costs(
-        replace(network, step_s=0.0, exchange_s=0.0, lane_s=0.0, sum_wait_s=0.0, lane_wait_s=0.0), model, tiny
-    )
-    for text, field in ((SUM, "sum_wait_s"), (LANE, "lane_wait_s")):
-        known = _waiting(known, model, text, tiny[text][0], field)
-    return known
+    known = replace(network, step_s=0.0, exchange_s=0.0, sum_wait_s=0.0, lane_costs={})
+    known = _waiting(_costs(known, model, tiny), model, tiny[SUM][0])
+    return replace(known, lane_costs={k.value: _lane_cost(known, model, k, tiny[text]) for k, text in LANES.items()})
 
 
 def _costs(network: NetworkTable, model: ModelTable, tiny: Seen) -> NetworkTable:
     """On a core; noise may leave nothing."""
     one, each = (tiny[text][1] - _on_core(_stepper(network, model, text), tiny[text][0]) for text in (SUM, EACH))
     exchange_s = max(0.0, (each - one) / (2 * LAYERS - 1))
-    network = replace(network, exchange_s=exchange_s, step_s=max(0.0, one - exchange_s))
-    lane = _stepper(network, model, LANE)
-    rounds = max(len(item.wires) for item in lane.items)
-    return replace(network, lane_s=max(0.0, tiny[LANE][1] - _on_core(lane, tiny[LANE][0])) / rounds)
+    return replace(network, exchange_s=exchange_s, step_s=max(0.0, one - exchange_s))
 
 
 def _on_core(stepper: Stepper, seconds: float) -> float:
@@ -108,13 +104,28 @@ def _stepper(network: NetworkTable, model: ModelTable, text: str) -> Stepper:
     return Stepper(Plan.parse(text), setting)
 
 
-def _waiting(network: NetworkTable, model: ModelTable, text: str, seconds: float, field: str) -> NetworkTable:
-    """Longer and longer waits, until a simulated step of this plan takes so long; other lanes may hide the first."""
-    for _ in range(ROUNDS):
-        stepper = _stepper(network, model, text)
-        missing = seconds - stepper.step().seconds
+def _waiting(network: NetworkTable, model: ModelTable, seconds: float) -> NetworkTable:
+    """Longer and longer waits, until a simulated step takes so long."""
+    for _ in range(LOOKS):
+        missing = seconds - _stepper(network, model, SUM).step().seconds
         if missing <= 0:
             break
-        more = missing / max(len(item.wires) for item in stepper.items)
-        network = replace(network, **{field: getattr(network, field) + more})
+        network = replace(network, sum_wait_s=network.sum_wait_s + missing)
     return network
+
+
+def _lane_cost(network: NetworkTable, model: ModelTable, kind: Kind, seen: tuple[float, float]) -> LaneCost:
+    """The same for a compressed exchange; the lane beside it may hide the first of it."""
+    seconds, on_core = seen
+    cost = FREE
+
+    def stepper() -> Stepper:
+        return _stepper(replace(network, lane_costs={kind.value: cost}), model, LANES[kind])
+
+    cost = LaneCost(max(0.0, on_core - _on_core(stepper(), seconds)))
+    for _ in range(LOOKS):
+        missing = seconds - stepper().step().seconds
+        if missing <= 0:
+            break
+        cost = replace(cost, wait_s=cost.wait_s + missing)
+    return cost

@@ -15,7 +15,7 @@ from laconic.compress.one_shot import AbstractOneShot
 from laconic.drive.simulate import Asked, Kind, Told, told
 from laconic.plan import Plan
 from laconic.sim.collective import Collectives, Curve
-from laconic.sim.machine import Machine
+from laconic.sim.machine import LaneCost, Machine
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sim.turns import parts
@@ -84,7 +84,7 @@ def with_riders(
     flags, statistics = 8 * len(model.weights), 4 * model.statistics
     if rides:
         more = ways.round((_sum(out[-1].nbytes + flags + statistics, machine, ways),))
-        wires = (*out[-1].wires[:-1], more._replace(latency_s=more.latency_s + machine.sum_wait_s))
+        wires = (*out[-1].wires[:-1], _later(more, machine.sum_wait_s))
         return [*out[:-1], replace(out[-1], wires=wires)]
     if statistics > riders.FEW_BYTES:
         return [_rider("running statistics", statistics, 0, machine, ways), *out, _vote(flags, model, machine, ways)]
@@ -96,8 +96,7 @@ def _vote(nbytes: int, model: ModelTable, machine: Machine, ways: Collectives) -
 
 
 def _rider(name: str, nbytes: int, last: int, machine: Machine, ways: Collectives) -> Exchange:
-    wire = ways.round((_sum(nbytes, machine, ways),))
-    wire = wire._replace(latency_s=wire.latency_s + machine.sum_wait_s)
+    wire = _later(ways.round((_sum(nbytes, machine, ways),)), machine.sum_wait_s)
     return Exchange(name, (machine.exchange_s, 0.0), (wire,), last, nbytes, "declared")
 
 
@@ -118,13 +117,15 @@ def exchange_of(
     else:
         asks = told(b.compress, spec, plan.topology, world)
     cpu = list(machine.seconds(b.compress, spec, asks, world))
-    cpu[0] += machine.touch_s * spec.nbytes + machine.exchange_s
-    if not b.plain:
-        cpu = [seconds + machine.lane_s * (i < len(asks.rounds)) for i, seconds in enumerate(cpu)]
-    wait = machine.sum_wait_s if b.plain else machine.lane_wait_s
-    wires = tuple(w._replace(latency_s=w.latency_s + wait) for w in map(ways.round, asks.rounds))
+    cost = LaneCost(wait_s=machine.sum_wait_s) if b.plain else machine.lane_cost(asks)
+    cpu[0] += machine.touch_s * spec.nbytes + machine.exchange_s + cost.cpu_s
+    wires = tuple(_later(ways.round(asked), cost.wait_s * (not i)) for i, asked in enumerate(asks.rounds))
     last = max(ready[name] for name in b.spec.names)
     return Exchange(spec.names[0], tuple(cpu), wires, last, spec.nbytes, asks.how)
+
+
+def _later(wire: Wire, wait_s: float) -> Wire:
+    return wire._replace(latency_s=wire.latency_s + wait_s)
 
 
 def _gossip(topology: Gossip, b: Bucket, world: int) -> Told:

@@ -34,6 +34,17 @@ class Coding:
 
 
 @dataclass(frozen=True)
+class LaneCost:
+    """Of a compressed exchange, once, beside what tables say of its rounds: threads that hand it on."""
+
+    cpu_s: float = 0.0
+    wait_s: float = 0.0
+
+
+FREE = LaneCost()
+
+
+@dataclass(frozen=True)
 class Machine:
     cores: float = math.inf  # of one worker
     crowded: bool = False  # are there more ranks than cores? Then rounds wait for each other's turns on them
@@ -45,11 +56,16 @@ class Machine:
     votes: bool = True  # do ranks vote at the end of backward, as Laconic's do? DDP's do not
     step_s: float = 0.0  # whatever else a distributed step costs a core
     exchange_s: float = 0.0  # whatever else an exchange does
-    lane_s: float = 0.0  # whatever else a round of a compressed one does
-    sum_wait_s: float = 0.0  # a plain round waits for threads that sleep, besides its latency
-    lane_wait_s: float = 0.0  # a round of anything else does
+    sum_wait_s: float = 0.0  # a plain sum waits for threads that sleep, besides its latency
+    lane_costs: Mapping[str, LaneCost] = field(default_factory=dict)  # by what an exchange asks for first
     coding: Coding = Coding()
     codings: Mapping[str, Coding] = field(default_factory=dict)  # by the compressor's text
+
+    def lane_cost(self, asks: Told) -> LaneCost:
+        """A swap with neighbours wakes as many threads as a gather does."""
+        kinds = [ask.kind.value for ask in asks.rounds[0]] if asks.rounds else []
+        costs = self.lane_costs
+        return next((costs[kind] for kind in kinds if kind in costs), costs.get(Kind.GATHER.value, FREE))
 
     def code(self, compress: AbstractCompressor) -> Coding:
         if compress == Identity():

@@ -1,0 +1,124 @@
+"""`--plan auto` beside DDP: is it ever slower, and does it say so when DDP is the answer?
+
+    python bench/auto.py              measures what is missing in bench/results/auto.jsonl; may be stopped and started
+    python bench/auto.py --table      prints the table from what is there
+
+Each line is one `laconic compare TASK --hosts 4 --rate R --baselines ddp --plans auto`: what auto chose, the medians of
+its and of DDP's runs, by turns, with their spread. Where it chose DDP both rows are the same program, and their ratio
+is what the machine's moods make of 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from laconic.core.units import seconds_text
+
+SMALL = ("--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--batch", "4")  # 435 thousand weights
+TASKS: dict[str, tuple[int, tuple[str, ...]]] = {"digits": (200, ()), "fashion": (60, ()), "bytes": (60, SMALL)}
+RATES = ("50mbit", "100mbit", "200mbit", "500mbit", "1gbit", "")
+HOSTS, REPEAT = 4, 3
+LIMIT_S = 3600
+NEVER_BELOW = 0.97
+
+
+@dataclass(frozen=True)
+class Setting:
+    task: str
+    rate: str  # empty: not shaped
+
+    @property
+    def key(self) -> str:
+        return f"{self.task} {self.rate or 'unshaped'}"
+
+    def command(self, out: Path) -> list[str]:
+        steps, args = TASKS[self.task]
+        words = ["compare", self.task, "--hosts", str(HOSTS), *(["--rate", self.rate] if self.rate else [])]
+        words += ["--steps", str(steps), "--repeat", str(REPEAT), "--baselines", "ddp", "--plans", "auto"]
+        return [sys.executable, "-m", "laconic.cli", *words, "--json", str(out), *(["--", *args] if args else [])]
+
+
+def settings() -> list[Setting]:
+    return [Setting(task, rate) for rate in RATES for task in TASKS]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("bench/results/auto.jsonl"))
+    parser.add_argument("--table", action="store_true", help="measure nothing, print what is there")
+    parser.add_argument("--only", help="settings whose name contains this, as in 'bytes'")
+    args = parser.parse_args(argv)
+    done = {line["setting"]: line for line in read(args.out)}
+    for setting in settings():
+        if not args.table and setting.key not in done and (not args.only or args.only in setting.key):
+            print(f"{setting.key} ...", file=sys.stderr, flush=True)
+            done[setting.key] = measured(setting)
+            with args.out.open("a") as file:
+                file.write(json.dumps(done[setting.key]) + "\n")
+    print(table([done[s.key] for s in settings() if s.key in done]))
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    if path.exists():
+        yield from (json.loads(line) for line in path.read_text().splitlines() if line.strip())
+
+
+def measured(setting: Setting) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.json"
+        done = subprocess.run(
+            setting.command(out),
+            check=True,
+            timeout=LIMIT_S,
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+        rows = {row["plan"]: row for row in json.loads(out.read_text())["rows"]}
+    name = next(text for text in rows if text.startswith("auto = "))
+    return {
+        "setting": setting.key,
+        "chosen": name.removeprefix("auto = "),
+        "ratio": rows[name]["ratio_to_ddp"],
+        "ddp_s": rows["ddp"]["step_s"],
+        "auto_s": rows[name]["step_s"],
+        "said": [line for line in done.stderr.splitlines() if "auto:" in line],
+    }
+
+
+def table(lines: Sequence[dict[str, Any]]) -> str:
+    out = ["| setting | auto chose | DDP's step | auto's step | times as fast as DDP |", "|---|---|---|---|---|"]
+    for line in lines:
+        steps = f"{_step(line['ddp_s'])} | {_step(line['auto_s'])}"
+        out.append(f"| {line['setting']} | `{line['chosen']}` | {steps} | {line['ratio']:.2f} |")
+    changed = [line for line in lines if line["chosen"] != "ddp"]
+    if lines:
+        same = [line["ratio"] for line in lines if line["chosen"] == "ddp"]
+        out.append(f"\nAnother plan than DDP in {len(changed)} of {len(lines)} settings")
+        if changed:
+            worst, best = (of(line["ratio"] for line in changed) for of in (min, max))
+            slow = sum(line["ratio"] < NEVER_BELOW for line in changed)
+            out[-1] += f", {worst:.2f} to {best:.2f} times as fast; below {NEVER_BELOW} in {slow}"
+        if same:
+            out[-1] += (
+                f". Where DDP stayed, the same program measured {min(same):.2f} to {max(same):.2f} times its own speed"
+            )
+        out[-1] += "."
+    return "\n".join(out)
+
+
+def _step(spread: dict[str, float]) -> str:
+    median, low, high = (seconds_text(spread[key]) for key in ("median", "min", "max"))
+    return f"{median} ({low} .. {high})"
+
+
+if __name__ == "__main__":
+    main()
