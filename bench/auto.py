@@ -74,14 +74,9 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 def measured(setting: Setting) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
-        done = subprocess.run(
-            setting.command(out),
-            check=True,
-            timeout=LIMIT_S,
-            text=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+        done = subprocess.run(setting.command(out), check=False, timeout=LIMIT_S, text=True, capture_output=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{setting.key} failed.\n{done.stderr}\n{done.stdout}")
         rows = {row["plan"]: row for row in json.loads(out.read_text())["rows"]}
     name = next(text for text in rows if text.startswith("auto = "))
     return {
