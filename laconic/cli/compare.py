@@ -40,6 +40,7 @@ from laconic.core.files import check_writable, write_whole
 from laconic.lab.enter import enter, inside
 from laconic.lab.spec import LabSpec
 from laconic.launch.job import Site, local_sites
+from laconic.planner.profiler import WANTED
 
 WORLD = 4
 LIMIT_S = 3600.0
@@ -101,10 +102,10 @@ def _settled(request: Request, args: argparse.Namespace, rest: Sequence[str], si
 
 
 def _chosen(text: str, work: Workload, sites: Sequence[Site]) -> str:
-    """A task takes as many steps in a try as it needs; a script that fails in one need not fail in all rows."""
+    """A task takes as many steps as it is watched and tried for; a script that fails then need not fail in all rows."""
     steps = work.steps
     if work.is_task:
-        work = replace(work, steps=LONGEST)
+        work = replace(work, steps=max(WANTED + 2, LONGEST))
     try:
         return choose(text, Trial(work.script, steps), sites)
     except LaconicError as error:
