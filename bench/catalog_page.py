@@ -21,11 +21,11 @@ import torch
 from laconic.catalogue import Entry, catalogue
 from laconic.cli.list import QUESTIONS
 from laconic.coding import AbstractCoding, AbstractIndexCoding, AbstractSymbolCoding
+from laconic.components import COMPONENTS
 from laconic.compress import QSGD
 from laconic.compress.base import Draw
 from laconic.core.rng import Stream
 from laconic.measured_speed import ELEMENTS, paces
-from laconic.plan import COMPONENTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 NOMINAL = 1 << 20

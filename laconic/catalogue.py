@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields
 
 from laconic.coding import AbstractCoding, Golomb
+from laconic.components import COMPONENTS
 from laconic.compress import QSGD, AbstractCompressor, Accordion, ByShape, Chain, Coded, Filtered, PowerSGD, TopK
 from laconic.compress.base import NOMINAL
 from laconic.core.bucket import BucketSpec
 from laconic.core.component import Component
 from laconic.outer import AbstractOuter
 from laconic.papers import PAPERS
-from laconic.plan import COMPONENTS
 from laconic.sync import Local
 from laconic.topology import AbstractGraph, Gossip, Ring, WeightFile
 from laconic.topology.mixing import AbstractMixing

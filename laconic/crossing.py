@@ -29,6 +29,7 @@ from laconic.core.errors import LaconicError, NonFiniteError, UsageError
 from laconic.core.exchange import Exchanged
 from laconic.core.state import holds
 from laconic.drive.lanes import Lanes
+from laconic.talk import by_parameter
 
 if TYPE_CHECKING:
     from laconic.replica import Replica
@@ -84,14 +85,14 @@ class Crossing:
         self._hooks.append(optimizer.register_load_state_dict_pre_hook(lambda *_: self.flush()))
         self._steppers = [_stepper(optimizer, b) for b in self.replica.buckets]
         self._order = list(order)
-        self.on = self.replica.riders.delayed = True
+        self.on = self.replica.talk.riders.delayed = True
 
     def stop(self) -> None:
         self.flush()
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._gates, self._steppers = [], {}, []
-        self.on = self.replica.riders.delayed = False
+        self.on = self.replica.talk.riders.delayed = False
 
     # ------------------------------------------------------------- through a step
 
@@ -116,15 +117,15 @@ class Crossing:
 
     def depart(self) -> None:
         """The end of backward."""
-        replica, lanes = self.replica, self.lanes
+        replica, lanes, talk = self.replica, self.lanes, self.replica.talk
         if self.halves:
             by_number = {u.spec.id: u for u in replica.units}
             for number in self._order:
-                lanes.go_on(replica.place(by_number[number]))
-        self._vote = lanes.aside(replica.ballot_place, replica.ballot([b.used() for b in replica.buckets]))
+                lanes.go_on(talk.place(by_number[number]))
+        self._vote = lanes.aside(talk.ballot_place, talk.ballot([b.used() for b in replica.buckets]))
         arrivals = lanes.depart()
         self._statistics = arrivals.pop(0) if replica.inventory.norms else None
-        launched, self._flats = replica.end_turn(replica.buckets)
+        launched, self._flats = talk.end(replica.buckets)
         for unit, future in sorted(zip(launched, arrivals, strict=True), key=lambda pair: pair[0].chunk):
             self.pending.setdefault(unit.bucket, []).append(future)
         self._verdict, self._settings, self._stale = None, None, set()
@@ -163,9 +164,9 @@ class Crossing:
             with self.replica.span("wait"):
                 vote, *statistics = self.lanes.collect(waiting)
             verdict: Verdict = vote.state
-            self._verdict, self._used = verdict, self.replica.used(verdict)
+            self._verdict, self._used = verdict, list(by_parameter(verdict.used, self.replica.buckets))
             if statistics:
-                self.replica.statistics = statistics[0].mean
+                self.replica.talk.statistics = statistics[0].mean
             self.replica.take_verdict(verdict, self.replica.buckets)
         return self._verdict
 
@@ -175,7 +176,7 @@ class Crossing:
             self.lanes.collect([f for arrivals in self.pending.values() for f in arrivals])
         assert self._verdict is not None
         self.replica.poison(self._verdict, self.replica.buckets)
-        self.replica.minutes.keep(self.replica.turns)  # made by an exchange that does not count
+        self.replica.talk.minutes.keep(self.replica.turns)  # made by an exchange that does not count
         self.pending = {}
 
     def after_step(self) -> None:

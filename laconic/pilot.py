@@ -28,7 +28,6 @@ from laconic.core.clock import Clock, WallClock
 from laconic.core.errors import UsageError
 from laconic.core.units import seconds_text
 from laconic.crossing import Crossing, version_of
-from laconic.drive.base import Place
 from laconic.drive.lanes import Lanes
 from laconic.gates import Scout
 from laconic.pricing import Agreement, curve
@@ -394,7 +393,7 @@ class Pilot:
 
     def _agreement(self) -> Agreement:
         replica = self.replica
-        return Agreement(replica.driver, replica.seat, lambda what: Place(replica.turns, len(replica.units) + 2, what))
+        return Agreement(replica.driver, replica.seat, lambda what: replica.talk.place_after(2, what))
 
     def _say(self, text: str) -> None:
         self.replica.decide(text)

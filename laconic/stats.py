@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from laconic.stepping.eager import Eager
+from laconic.stepping.on_servers import OnServers
+
+if TYPE_CHECKING:
+    from laconic.replica import Replica
 
 
 @dataclass(frozen=True)
@@ -23,3 +30,22 @@ class Stats:
     def ratio(self) -> float:
         """How many times fewer bytes than dense; 1 where nothing was sent at all."""
         return self.dense_bytes / self.wire_bytes if self.wire_bytes else 1.0
+
+
+def stats_of(replica: Replica) -> Stats:
+    seen = replica.stepping if isinstance(replica.stepping, OnServers | Eager) else None
+    pairs = None if replica.gossiping is None else replica.gossiping.pairs
+    staleness = seen.staleness if seen else pairs.staleness if pairs and pairs.bound is not None else None
+    return Stats(
+        steps=replica.steps,
+        exchanges=seen.pushed if seen else replica.turns,
+        wire_bytes=replica.link.sent_bytes,
+        dense_bytes=replica.dense_bytes,
+        exposed_wait_s=replica.driver.waited_s,
+        skipped_steps=replica.skipped,
+        tx_bytes=replica.link.tx_bytes,
+        reduced_by=replica.reduced_by,
+        staleness=staleness,
+        dropped_updates=seen.dropped if seen else 0,
+        settling=replica.pilot is not None and replica.pilot.settling,
+    )

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from laconic.plan import COMPONENTS
+from laconic.components import COMPONENTS
 
 ROOT = Path(__file__).parents[1]
 

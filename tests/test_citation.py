@@ -6,9 +6,10 @@ import pytest
 
 from laconic.baseline import Baseline
 from laconic.citation import cited, parse
+from laconic.components import COMPONENTS
 from laconic.core.errors import UsageError
 from laconic.papers import PAPERS
-from laconic.plan import COMPONENTS, Plan
+from laconic.plan import Plan
 
 
 @pytest.mark.parametrize("key", PAPERS)

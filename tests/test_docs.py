@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from laconic.cli.auto import is_auto
-from laconic.plan import COMPONENTS, check_text
+from laconic.components import COMPONENTS
+from laconic.plan import check_text
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "bench").glob("*.py"))
 PAGES = sorted((Path(__file__).parent.parent / "docs").glob("*.md"))

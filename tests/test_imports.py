@@ -19,7 +19,7 @@ LAYERS = (
     {"coding"},  # uses the kernels
     {"compress"},  # uses both
     {"drive"},
-    {"baseline", "papers", "presets", "promises"},
+    {"baseline", "papers", "presets", "promises", "components"},
     {"plan"},
     {"catalogue"},
 )

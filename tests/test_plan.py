@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from laconic import baseline
 from laconic.baseline import Baseline
 from laconic.catalogue import catalogue
+from laconic.components import COMPONENTS, component
 from laconic.compress import (
     QSGD,
     AbstractCompressor,
@@ -28,7 +29,7 @@ from laconic.compress import (
     TopK,
 )
 from laconic.core.errors import PlanError
-from laconic.plan import COMPONENTS, Plan, check_text, component
+from laconic.plan import Plan, check_text
 from laconic.schedule import Fifo, Fused, Wfbp
 from laconic.sync import BSP, Local, Silent
 from laconic.topology import AllReduce

@@ -18,10 +18,10 @@ import laconic.outer as then
 import laconic.schedule as order
 import laconic.sync as when
 import laconic.topology as whom
+from laconic.components import COMPONENTS
 from laconic.core.component import Component
 from laconic.core.errors import PlanError
 from laconic.papers import PAPERS
-from laconic.plan import COMPONENTS
 from laconic.topology import mixing
 from laconic.topology.weight_file import Matrices
 from tests.laws import broken

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from laconic.components import component
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.compress.served import ServerClerk, clerk_from
 from laconic.core.errors import MismatchError, PayloadError
@@ -20,7 +21,6 @@ from laconic.drive.asks import Ask, chunk_of, order_of, split_versions
 from laconic.drive.shelf import Shelf
 from laconic.net.frames import Tag
 from laconic.net.peer import Letter, encoded
-from laconic.plan import component
 from laconic.server.sums import Total
 from laconic.server.table import Table
 

@@ -94,7 +94,7 @@ def replica_of(
     model: nn.Module, optimizer: torch.optim.Optimizer, plan: Plan, seat: Seat, driver: VirtualDriver
 ) -> Replica:
     replica = Replica(inventory.take(model, optimizer), optimizer, plan, seat, driver, driver.link, "raise")
-    replica.riders.delayed = plan.schedule.crosses  # as sim/exchanges.py counts messages
+    replica.talk.riders.delayed = plan.schedule.crosses  # as sim/exchanges.py counts messages
     replica.reorder(replica.units)
     return replica
 

@@ -19,7 +19,6 @@ from laconic.buckets import Bucket
 from laconic.census import Verdict
 from laconic.compress.identity import average
 from laconic.core.errors import NonFiniteError, PlanError, StateError, UsageError
-from laconic.drive.base import Place
 from laconic.outer import Memory, Round
 from laconic.sync import AbstractAdaptive, AbstractRounds, AbstractSync
 
@@ -105,14 +104,15 @@ class Rounds:
 
     def _start(self, replica: Replica, live: list[Bucket]) -> None:
         said = []
-        replica.launch_early()
+        replica.talk.launch_early()
         for bucket in live:
             said.append(torch.empty(0) if self.sync.agrees else bucket.values())
-            replica.launch(bucket, *bucket.way(replica.anchor[bucket.spec.id], replica.error_memory(bucket)))
+            memory = replica.talk.error_memory(bucket)
+            replica.talk.launch(bucket, *bucket.way(replica.anchor[bucket.spec.id], memory))
         if isinstance(self.sync, AbstractAdaptive):
-            place = Place(replica.turns, len(replica.units) + 2, "loss")
+            place = replica.talk.place_after(2, "loss")
             replica.driver.launch(place, average(torch.tensor([self._mean_loss()], dtype=torch.float64)))
-        replica.launch_vote([[True] * len(b.params) for b in live])
+        replica.talk.launch_vote([[True] * len(b.params) for b in live])
         self._flight = _Flight(live, said, replica.steps)
 
     def _mean_loss(self) -> float:
@@ -128,7 +128,7 @@ class Rounds:
         flight = self._flight
         assert flight is not None, "nothing is under way"
         if flight.arrived is None:
-            flight.arrived = replica.finish(flight.buckets, int(isinstance(self.sync, AbstractAdaptive)))
+            flight.arrived = replica.talk.finish(flight.buckets, int(isinstance(self.sync, AbstractAdaptive)))
         return flight.arrived
 
     def _land(self, replica: Replica, *, to_agreed: bool = False) -> None:
@@ -147,7 +147,7 @@ class Rounds:
             stays = to_agreed or (self.sync.lag == 0 and self.sync.agrees)
             bucket.write_values(agreed if stays else self.sync.go_on(bucket.values(), then, agreed))
         if flight.started == replica.steps:  # earlier ones would set back what norm layers have seen since
-            replica.write_statistics()
+            replica.talk.write_statistics()
         if self.sync.agrees:
             replica.since = 0
 
@@ -187,7 +187,7 @@ class Rounds:
             verdict, _ = self._arrive(replica)
             if verdict is not None and verdict.culprit is not None:
                 replica.take_objection()
-            self._flight, replica.statistics = None, torch.empty(0)
+            self._flight, replica.talk.statistics = None, torch.empty(0)
 
     def check(self, saved: dict[str, Any]) -> None:
         """Can it be unpacked?"""

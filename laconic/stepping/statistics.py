@@ -11,6 +11,6 @@ if TYPE_CHECKING:
 def average_statistics(replica: Replica) -> None:
     """To be called on all ranks alike, while nothing is under way."""
     if replica.inventory.norms:
-        replica.launch_statistics()
-        replica.statistics = replica.driver.finish()[0].mean
-        replica.write_statistics()
+        replica.talk.launch_statistics()
+        replica.talk.statistics = replica.driver.finish()[0].mean
+        replica.talk.write_statistics()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from laconic.components import component
 from laconic.compress import QSGD, ErrorFeedback, Sign, TopK
 from laconic.core.component import value_text
-from laconic.plan import component
 from laconic.schedule import Fifo, Fused
 from laconic.sync import BSP
 

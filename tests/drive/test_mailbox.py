@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from laconic.components import component
 from laconic.compress import AbstractCompressor
 from laconic.compress.served import ticket
 from laconic.core.bucket import BucketSpec
@@ -39,7 +40,6 @@ from laconic.drive.wiring import PIECE_BYTES
 from laconic.net.auth import Keys
 from laconic.net.frames import FIXED_BYTES
 from laconic.net.link import Link
-from laconic.plan import component
 from laconic.topology import ParameterServer
 from tests.drive.cluster import TIMEOUT_S, on_cluster
 from tests.zoo import BUCKET, SEED, Entry, noise

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from laconic.components import component
 from laconic.compress.solo import solo
 from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Seat
 from laconic.drive.speech import Speech
-from laconic.plan import component
 from laconic.topology import AllReduce
 
 SPEC = BucketSpec(0, ("x",), ((256,),))

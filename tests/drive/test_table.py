@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
+from laconic.components import component
 from laconic.compress.one_shot import AbstractOneShot, Desk
 from laconic.compress.served import ServerClerk
 from laconic.core.bucket import one_tensor
@@ -16,7 +17,6 @@ from laconic.core.exchange import Seat, Turn
 from laconic.drive.rule import Rule
 from laconic.drive.table import Table
 from laconic.net.link import Link
-from laconic.plan import component
 from laconic.server.beside import Beside
 from laconic.server.server import Server
 from laconic.topology import ParameterServer

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from laconic.components import component
 from laconic.compress import AbstractCompressor
 from laconic.core.exchange import Exchanged, Turn
 from laconic.drive.lockstep import lockstep
-from laconic.plan import component
 from laconic.topology import AllReduce
 from laconic.topology.programs import NAMES, build
 from tests.laws.world import World

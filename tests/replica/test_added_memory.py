@@ -67,5 +67,5 @@ def test_memories_are_added_where_they_are_whole_and_up_to_date() -> None:
     for plan, yes in (("ef(topk(0.1))", True), ("ef(sign)", False), ("ef(topk(0.1)) / fused(chunk=4KiB)", False)):
         model = nn.Linear(64, 64)
         replica = laconic.distribute(model, torch.optim.SGD(model.parameters(), lr=0.1), plan)
-        assert any(replica.error_memory(b) is not None for b in replica.buckets) is yes, plan
+        assert any(replica.talk.error_memory(b) is not None for b in replica.buckets) is yes, plan
         replica.close()

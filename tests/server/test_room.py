@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from laconic.components import component
 from laconic.compress.served import ServerClerk
 from laconic.drive.asks import Ask, order_part, versions
 from laconic.net.frames import Tag
 from laconic.net.peer import Letter
-from laconic.plan import component
 from laconic.server.room import Room
 
 
