@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -39,12 +39,12 @@ from laconic.planner.search import DDP, Ranking, planner_of
 from laconic.planner.why import alone
 from laconic.schedule.halving import ROUNDS, WINDOW
 from laconic.sim.machine import Coding
+from laconic.sim.turns import period
 
 AUTO, LOSSY = "auto", "auto(lossy)"
 STEPS = 24  # of a try
 SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2  # steps until a measured order has been tried against the usual
 FEW = 8  # steps after that, at least
-LONGEST = SETTLING + STEPS  # a script that takes so many can be tried with any plan
 TRIES = 2
 FINALISTS = 2  # besides DDP
 WORTH = 1.03
@@ -64,6 +64,12 @@ class Trial:
 
     script: Callable[[int], Script]
     steps: int | None = None  # that will be trained in the end; None: as many as the script takes
+    env: Mapping[str, str] = field(default_factory=dict)  # of its ranks, when it is trained
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The same for tries: as many threads, but a plan of their own and no trace."""
+        return {k: v for k, v in self.env.items() if k != "LACONIC_PLAN"} | {"LACONIC_TRACE": ""}
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,28 @@ class Finalist:
         return SETTLING if self.text != DDP and Plan.parse(self.text).schedule.is_measured else 0
 
     @property
+    def every(self) -> int:
+        """Steps from one exchange to the next."""
+        return 1 if self.text == DDP else period(Plan.parse(self.text))
+
+    @property
     def steps(self) -> int:
-        """Of a try."""
-        return self.settling + STEPS // 2 if self.settling else STEPS
+        """Of a try: rare exchanges have to be seen, too."""
+        return self.settling + STEPS // 2 if self.settling else max(STEPS, self._rarest)
+
+    @property
+    def _rarest(self) -> int:
+        """Steps in which a plan that talks now and then has talked twice."""
+        return 2 * self.every + 1 if self.every > 1 else 0
 
     def settles(self, steps: int) -> bool:
         """Is a training of so many steps long enough for it?"""
-        return not self.settling or steps >= self.settling + FEW
+        return steps >= (self.settling + FEW if self.settling else self._rarest)
+
+
+def longest() -> int:
+    """A script that takes so many steps can be tried with any candidate."""
+    return max(Finalist(text, Risk.STALE).steps for text in candidates(lossy=True))
 
 
 def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = None) -> str:
@@ -95,12 +116,17 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     lossy = text.replace(" ", "").lower() == LOSSY
     say(f"auto: measuring the network between {len(sites)} ranks and a few steps of the script ...")
     try:
-        model = profile.run(trial.script(0), sites, "the script")
+        model = profile.run(trial.script(0), sites, "the script", trial.variables)
     except profile.TooShortError as error:
         say(f"auto: DDP. {error}")
         return DDP
     texts = candidates(lossy=lossy)
-    table = probe.finished(probe.measure(sites), "", _codings(texts))
+    try:
+        raw = probe.measure(sites, trial.variables)
+    except LaconicError as error:
+        say(f"auto: DDP. The network could not be measured. {error}")
+        return DDP
+    table = probe.finished(raw, "", _codings(texts))
     ranking = planner_of(model, table).rank(len(sites), texts)
     for sentence in (*slow_pairs(table), *alone(ranking)):
         say(f"auto: {sentence}")
@@ -137,15 +163,15 @@ def _tried(finalists: Sequence[Finalist], trial: Trial, sites: Sequence[Site], s
     """Measured steps, by turns."""
     rows = [read_row(f.text) for f in finalists]
     setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
-    trust = job_key(None, os.environ, insecure=False)
-    request = Request(setting, tuple(rows), trial.script, LIMIT_S, STEPS, trust)
+    variables = {**trial.variables, **job_key(None, os.environ, insecure=False)}
+    request = Request(setting, tuple(rows), trial.script, LIMIT_S, STEPS, variables)
     show = Show([], sys.stderr)
     seen: dict[str, list[float]] = {f.text: [] for f in finalists}
     for repetition in range(TRIES):
         for number, (f, row) in enumerate(zip(finalists, rows, strict=True)):
             came = run_once(replace(request, last_step=f.steps), Turn(number, repetition, row), sites, show)
             if isinstance(came, Run) and not f.settles(came.steps):
-                say(f"auto: {f.text} is left out: the script ends after {came.steps} steps, before it has settled.")
+                say(f"auto: {f.text} is left out: the script ends after {came.steps} steps, too few to judge it.")
             elif isinstance(came, Run):
                 seen[f.text].append(came.step_s)
             elif f.text == DDP:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from laconic.cli.auto import LONGEST, Trial, choose, is_auto
+from laconic.cli.auto import Trial, choose, is_auto, longest
 from laconic.cli.lab_options import add_lab_options, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
@@ -105,7 +105,7 @@ def _chosen(text: str, work: Workload, sites: Sequence[Site]) -> str:
     """A task takes as many steps as it is watched and tried for; a script that fails then need not fail in all rows."""
     steps = work.steps
     if work.is_task:
-        work = replace(work, steps=max(WANTED + 2, LONGEST))
+        work = replace(work, steps=max(WANTED + 2, longest()))
     try:
         return choose(text, Trial(work.script, steps), sites)
     except LaconicError as error:

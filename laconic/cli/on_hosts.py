@@ -36,7 +36,7 @@ def _settled(
         return env
     if per_site > 1:
         raise UsageError("--plan auto with several ranks on a host is not supported. Leave -n out, or name a plan.")
-    return {**env, "LACONIC_PLAN": choose(args.plan, Trial(lambda _: script), places)}
+    return {**env, "LACONIC_PLAN": choose(args.plan, Trial(lambda _: script, env=env), places)}
 
 
 def _run(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,22 +63,22 @@ class TooShortError(LaconicError):
     """A script that ended by itself before enough of its steps were seen."""
 
 
-def run(script: Script, sites: Sequence[Site], name: str) -> ModelTable:
-    with tempfile.TemporaryDirectory(prefix="laconic-profile-") as folder:
-        log = Path(folder) / "log.txt"
-        env = {"LACONIC_PROFILE": folder, "LACONIC_PLAN": "silent"}
+def run(script: Script, sites: Sequence[Site], name: str, env: Mapping[str, str] | None = None) -> ModelTable:
+    """By the rank that had seen enough first: others may then miss it in exchanges of the script's own, and fail."""
+    with tempfile.TemporaryDirectory(prefix="laconic-profile-") as made:
+        folder, log = Path(made), Path(made) / "log.txt"
+        env = {**(env or {}), "LACONIC_PROFILE": made, "LACONIC_PLAN": "silent"}
         with Job(script, sites, env=env, output=log) as job:
             code = job.wait(LIMIT_S)
-        out = Path(folder) / "rank0.json"
-        if code == 0 and out.with_suffix(SHORT).exists():
+        tables, short = sorted(folder.glob("rank*.json")), sorted(folder.glob(f"rank*{SHORT}"))
+        if tables:
+            return replace(read_model(tables[0]), name=name)
+        if code == 0 and short:
             raise TooShortError(
-                f"The script ends after {out.with_suffix(SHORT).read_text()} steps, too few to measure one: {NEEDED} "
-                f"are needed."
+                f"The script ends after {short[0].read_text()} steps, too few to measure one: {NEEDED} are needed."
             )
-        if code != 0 or not out.exists():
-            words = log.read_text(errors="replace").strip().splitlines()[-12:]
-            raise LaconicError("\n".join([f"The profile of {name} failed: {_why(code)}.", *words]))
-        return replace(read_model(out), name=name)
+        words = log.read_text(errors="replace").strip().splitlines()[-12:]
+        raise LaconicError("\n".join([f"The profile of {name} failed: {_why(code)}.", *words]))
 
 
 def _why(code: int | None) -> str:

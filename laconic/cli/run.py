@@ -111,6 +111,7 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
     args.plan = None if plan is None else plan if is_auto(plan) else check_text(plan)
     if is_auto(args.plan):
         refuse_elsewhere(args.hosts is not None or _is_alone(args) or args.standalone)
+        _refuse_beside_auto(args)
     check_count(args.servers, None if is_auto(args.plan) else args.plan)
     if args.servers and args.nnodes not in _ONE_MACHINE:
         raise UsageError(
@@ -128,6 +129,19 @@ def resolve(args: argparse.Namespace, env: Mapping[str, str]) -> argparse.Namesp
     limits = [f"{key}={math.ceil(args.timeout)}", args.rdzv_conf]
     args.rdzv_conf = ",".join(filter(None, limits))  # what the user wrote comes last and wins
     return args
+
+
+def _refuse_beside_auto(args: argparse.Namespace) -> None:
+    if args.servers:
+        raise UsageError(
+            f"--servers {args.servers} beside --plan auto would have nothing to do: auto looks at plans that need no "
+            f"hosts besides the workers'. Leave it out, or name a plan with ps."
+        )
+    if args.no_python:
+        raise UsageError(
+            f"--plan auto starts the script by itself, as Python, which --no-python {args.training_script} is not. "
+            f"Name a plan."
+        )
 
 
 def _task_hint(name: str) -> str:

@@ -40,10 +40,10 @@ class Request:
     script: Callable[[int], Script]  # by repetition: tasks get another seed in each
     limit_s: float  # for one run
     last_step: int | None = None  # where to end a script that does not take the number of steps as an argument
-    trust: Mapping[str, str] = field(default_factory=dict)  # variables: the key of plans with servers on several hosts
+    variables: Mapping[str, str] = field(default_factory=dict)  # of every rank, as the key of plans with servers
 
     def environment(self, row: Row, folder: Path) -> dict[str, str]:
-        told = {"LACONIC_PLAN": row.plan, "LACONIC_JOURNAL": str(folder), **self.trust}
+        told = {"LACONIC_PLAN": row.plan, "LACONIC_JOURNAL": str(folder), **self.variables}
         return told if self.last_step is None else told | {"LACONIC_STEPS": str(self.last_step)}
 
 

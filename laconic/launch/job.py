@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,21 +182,24 @@ class Job:
 
 
 def _seats(sites: Sequence[Site], per_site: int, port: int) -> tuple[Seat, ...]:
-    """Rank by rank, site after site."""
+    """Rank by rank, site after site. Sites of one network namespace are one machine: each rank there has its card."""
     seats = []
+    here: Counter[str | None] = Counter()
+    together = Counter(site.netns for site in sites)
     for number, site in enumerate(sites):
         for local in range(per_site):
             env = {
                 "RANK": str(number * per_site + local),
                 "WORLD_SIZE": str(len(sites) * per_site),
-                "LOCAL_RANK": str(local),
-                "LOCAL_WORLD_SIZE": str(per_site),
+                "LOCAL_RANK": str(here[site.netns]),
+                "LOCAL_WORLD_SIZE": str(per_site * together[site.netns]),
                 "MASTER_ADDR": sites[0].address,
                 "MASTER_PORT": str(port),
             }
             if site.interface is not None:
                 env |= {"GLOO_SOCKET_IFNAME": site.interface, "LACONIC_INTERFACE": site.interface}
             seats.append(Seat(env, site.netns, site.share, site.cores))
+            here[site.netns] += 1
     return tuple(seats)
 
 

@@ -2,9 +2,9 @@
 
     python -m laconic.planner.probing FILE      under torchrun or `laconic probe`; rank 0 writes FILE
 
-Every size: a few calls to settle, then nine blocks of some (one, if it takes long); the median block, of the slowest
-rank. Seconds on a core are counted beside: they are what coding and computing must share cores with. Larger sizes are
-left out when one took too long.
+Every size: a few calls to settle, then nine blocks of some (one, if it takes long; three blocks, if very long); the
+median block, of the slowest rank. Seconds on a core are counted beside: they are what coding and computing must share
+cores with. Larger sizes are left out where they would take too long and bytes already show beside latency.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from laconic.session import init
 SIZES = (2**8, 2**13, 2**16, 2**18, 2**20, 2**22)  # bytes that a worker has to tell
 SETTLE = 1  # calls of a block that only says how long one takes
 BLOCKS, MOST, BLOCK_S = 9, 20, 0.06  # the median block counts: calls in it at most, and so long if they are short
+FEW = 3  # blocks of calls that would try our patience
 PATIENCE_S = 4.0  # for one size of one collective
 TOUCHED = 1 << 20  # elements
 COMPUTED_S = 0.005  # about a small model's step
@@ -106,20 +107,37 @@ CALLS: dict[str, Callable[[int], Callable[[], object]]] = {
 
 
 def _curve(make: Callable[[int], Callable[[], object]]) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    sizes: list[float] = []
-    seconds: list[float] = []
-    on_core: list[float] = []
-    for nbytes in SIZES:
+    def look(nbytes: int, blocks: int) -> Timed:
         call = make(nbytes)
-        first = _agreed(_times(call, SETTLE))[0]
-        count = max(1, min(MOST, int(BLOCK_S / max(first, 1e-9))))
-        wall, core = _agreed(_times(call, count))
-        sizes.append(float(nbytes))
-        seconds.append(wall)
-        on_core.append(core)
-        if wall * 2 * BLOCKS * 4 > PATIENCE_S:  # the next is four times as large, or more
-            break
+        first = _agreed(_times(call, SETTLE, blocks))[0]
+        return _agreed(_times(call, max(1, min(MOST, int(BLOCK_S / max(first, 1e-9)))), blocks))
+
+    sizes, seconds, on_core = swept(look)
     return {"sizes": sizes, "seconds": rising(seconds)}, {"sizes": sizes, "seconds": rising(on_core)}
+
+
+def swept(look: Callable[[int, int], Timed]) -> tuple[list[float], list[float], list[float]]:
+    """Sizes, and what `look(size, blocks)` said of each: up to one that would take too long, if what bytes take shows.
+    Where latency hides it, larger ones are looked at all the same, with fewer blocks."""
+    sizes: list[float] = []
+    seen: list[Timed] = []
+    coming = 0.0
+    for nbytes in SIZES:
+        slow = coming * 2 * BLOCKS > PATIENCE_S
+        if slow and seen[-1][0] > 2 * seen[0][0]:
+            break
+        sizes.append(float(nbytes))
+        seen.append(look(nbytes, FEW if slow else BLOCKS))
+        coming = _next(sizes, [wall for wall, _ in seen])
+    return sizes, [wall for wall, _ in seen], [core for _, core in seen]
+
+
+def _next(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """Of a message four times as long, by the line through the last two."""
+    if len(sizes) == 1:
+        return seconds[0]
+    slope = max(0.0, seconds[-1] - seconds[-2]) / (sizes[-1] - sizes[-2])
+    return seconds[-1] + slope * 3 * sizes[-1]
 
 
 def rising(seen: Sequence[float]) -> list[float]:
@@ -133,16 +151,16 @@ def rising(seen: Sequence[float]) -> list[float]:
     return [mean for mean, count in pools for _ in range(count)]
 
 
-def _times(call: Callable[[], object], count: int) -> Timed:
+def _times(call: Callable[[], object], count: int, blocks: int) -> Timed:
     """Of a call: short ones follow one another, as waking up is most of them; a barrier is before each block."""
-    blocks = []
-    for _ in range(BLOCKS):
+    took = []
+    for _ in range(blocks):
         dist.barrier()
         started, core = time.perf_counter(), time.process_time()
         for _ in range(count):
             call()
-        blocks.append(((time.perf_counter() - started) / count, (time.process_time() - core) / count))
-    return median(wall for wall, _ in blocks), fmean(core for _, core in blocks)
+        took.append(((time.perf_counter() - started) / count, (time.process_time() - core) / count))
+    return median(wall for wall, _ in took), fmean(core for _, core in took)
 
 
 def _agreed(mine: Timed) -> Timed:

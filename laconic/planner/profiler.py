@@ -5,9 +5,9 @@
     update     optimizer.step();   other   what is left between the ends of two steps
     cold       what a step takes more after a pause
 
-On CPUs these are seconds on a core, all threads of the process together: what counts when ranks share cores. On GPUs
-they are seconds, with the stream waited for at every hook. Medians over the steps after the first few; passes without
-gradients (evaluations) are not looked at.
+On CPUs these are seconds on a core: what counts when ranks share cores. Where a rank computes with several threads it
+has cores of its own, and these are seconds; so they are on GPUs, with the stream waited for at every hook. Medians over
+the steps after the first few; passes without gradients (evaluations) are not looked at.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class Profiler:
         self.parameters = {id(p): p for p in model.parameters() if p.requires_grad}
         self.statistics = sum(2 * norm.num_features for norm in norms_of(model))
         on_gpu = any(p.is_cuda for p in self.parameters.values())
-        self.now = self._clock or (_gpu_time if on_gpu else time.process_time)
+        on_cpu = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+        self.now = self._clock or (_gpu_time if on_gpu else on_cpu)
         self.seen: list[dict[tuple[str, int], float]] = []
         self.whole: list[float] = []
         self.cold: list[float] = []

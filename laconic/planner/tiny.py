@@ -37,6 +37,7 @@ PLANS = (ALONE, COLD, SUM, EACH, *LANES.values())
 LAYERS, WIDTH = 6, 64
 LOOKS = 8  # for a wait; each leaves a fraction of what is missing
 STEPS, BLOCKS = 8, 21  # the median block counts; one before them does not
+FEW, PATIENCE_S = 3, 10.0  # blocks of one step, where that many would take longer
 
 
 def step_of(plan: str) -> tuple[float, float]:
@@ -46,21 +47,34 @@ def step_of(plan: str) -> tuple[float, float]:
     model = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
     replica = None if plan in (ALONE, COLD) else distribute(model, optimizer, plan)
-    x, took = torch.zeros(2, WIDTH), []
-    for _ in range(BLOCKS + 1):
+    x = torch.zeros(2, WIDTH)
+
+    def block(steps: int) -> tuple[float, float]:
         dist.barrier()
         cpu, wall = time.process_time(), time.perf_counter()
-        for _ in range(STEPS):
+        for _ in range(steps):
             if plan == COLD:
                 time.sleep(COLD_AFTER_S)
             model(x).sum().backward()
             optimizer.step()
             optimizer.zero_grad()
-        took.append(((time.perf_counter() - wall) / STEPS, (time.process_time() - cpu) / STEPS))
+        return (time.perf_counter() - wall) / steps, (time.process_time() - cpu) / steps
+
+    block(1)  # loads what is loaded once
+    blocks, steps = _patient(block(1)[0])
+    block(steps)
+    took = [block(steps) for _ in range(blocks)]
     dist.barrier()
     if replica is not None:
         replica.close()
-    return median(t for t, _ in took[1:]), median(t for _, t in took[1:])
+    return median(t for t, _ in took), median(t for _, t in took)
+
+
+def _patient(first_s: float) -> tuple[int, int]:
+    """Blocks, and steps of each, as the slowest rank's first step lets expect; the same on all ranks."""
+    slowest = torch.tensor([first_s], dtype=torch.float64)
+    dist.all_reduce(slowest, dist.ReduceOp.MAX)
+    return (BLOCKS, STEPS) if float(slowest) * STEPS * (BLOCKS + 1) <= PATIENCE_S else (FEW, 1)
 
 
 def table(alone_s: float, cold_s: float = 0.0) -> ModelTable:

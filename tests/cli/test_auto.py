@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from laconic.cli import auto, profile
-from laconic.cli.auto import LONGEST, Finalist, Trial, _finalists, _settle, choose, is_auto, refuse_elsewhere
-from laconic.core.errors import PlanError
+from laconic.cli.auto import Finalist, Trial, _finalists, _settle, choose, is_auto, longest, refuse_elsewhere
+from laconic.core.errors import LaconicError, PlanError
 from laconic.launch.job import Script, local_sites
 from laconic.planner.risk import Risk
 from laconic.planner.search import Found, Ranking
@@ -34,10 +34,36 @@ def test_where_ddp_waits_a_planned_order_is_tried_whatever_is_predicted() -> Non
 
 def test_a_planned_order_is_given_the_steps_it_needs_to_settle() -> None:
     planned, wfbp = Finalist("planned", Risk.LOSSLESS), Finalist("wfbp", Risk.LOSSLESS)
-    assert Finalist("ddp", Risk.LOSSLESS).steps == wfbp.steps < planned.steps <= LONGEST
+    assert Finalist("ddp", Risk.LOSSLESS).steps == wfbp.steps < planned.steps <= longest()
     assert planned.settles(32)
     assert not planned.settles(20)
     assert wfbp.settles(2)
+
+
+def test_a_plan_that_talks_rarely_is_tried_until_it_has_talked_twice() -> None:
+    rare = Finalist("local(32) / bf16", Risk.STALE)
+    assert rare.steps == 65 <= longest()
+    assert rare.settles(65)
+    assert not rare.settles(64)
+    assert Finalist("local(4)", Risk.STALE).steps == Finalist("ddp", Risk.LOSSLESS).steps
+
+
+def test_tries_run_as_the_training_does_but_for_plan_and_trace() -> None:
+    env = {"LACONIC_PLAN": "auto", "LACONIC_TRACE": "out.json", "OMP_NUM_THREADS": "4"}
+    trial = Trial(lambda _: Script("train.py", is_module=False, args=()), env=env)
+    assert trial.variables == {"OMP_NUM_THREADS": "4", "LACONIC_TRACE": ""}
+
+
+def test_a_network_that_cannot_be_measured_is_left_to_ddp(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(*_: object) -> None:
+        raise LaconicError("Probing took too long:")
+
+    monkeypatch.setattr(auto.profile, "run", lambda *_: None)
+    monkeypatch.setattr(auto.probe, "measure", slow)
+    said: list[str] = []
+    trial = Trial(lambda _: Script("train.py", is_module=False, args=()))
+    assert choose("auto", trial, local_sites(2), said.append) == "ddp"
+    assert said[-1].startswith("auto: DDP. The network could not be measured. Probing took too long")
 
 
 def test_a_plan_must_win_every_try_by_three_percent() -> None:

@@ -45,6 +45,19 @@ def test_a_script_is_profiled_without_edits_and_two_processes_are_probed(
     assert "8 workers" in capsys.readouterr().out
 
 
+def test_ranks_that_meet_in_exchanges_of_the_scripts_own_may_have_seen_enough_at_different_steps(
+    tmp_path: Path,
+) -> None:
+    script, model = tmp_path / "train.py", tmp_path / "model.json"
+    loop = SCRIPT.replace("import torch, laconic", "import time, torch, laconic, torch.distributed as dist")
+    busy = (
+        "    until = time.process_time() + (0.03, 0.06)[dist.get_rank()]\n    while time.process_time() < until: pass\n"
+    )
+    script.write_text(loop + busy + "    dist.all_reduce(torch.ones(1))\n")
+    assert main(["profile", str(script), "-n", "2", "-o", str(model)]) == 0
+    assert read_model(model).other_s > 0.02
+
+
 def test_a_script_that_ends_too_early_says_after_how_many_steps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -150,6 +150,8 @@ def test_processes_share_the_cores_unless_the_user_decided(script: str) -> None:
         (["-n", "0", "-m", "x"], "cannot start '0' processes"),
         (["--timeout", "-1", "-m", "x"], "the timeout is -1 s"),
         (["--timeout", "nan", "-m", "x"], "the timeout is nan s"),
+        (["--plan", "auto", "--servers", "2", "-m", "x"], "would have nothing to do"),
+        (["--plan", "auto", "--no-python", "./train.sh"], "as Python, which --no-python ./train.sh is not"),
     ],
 )
 def test_what_cannot_work_is_refused_in_a_sentence(

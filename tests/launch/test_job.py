@@ -69,8 +69,8 @@ def test_a_rank_finds_what_torchrun_and_python_would_have_given_it(tmp_path: Pat
     assert (code, output) == (0, "")
     seen = [json.loads((tmp_path / str(rank)).read_text()) for rank in range(4)]
     assert [each["RANK"] for each in seen] == ["0", "1", "2", "3"]
-    assert [each["LOCAL_RANK"] for each in seen] == ["0", "1", "0", "1"]
-    assert {each["LOCAL_WORLD_SIZE"] for each in seen} == {"2"}
+    assert [each["LOCAL_RANK"] for each in seen] == ["0", "1", "2", "3"]  # one machine
+    assert {each["LOCAL_WORLD_SIZE"] for each in seen} == {"4"}
     assert {(each["WORLD_SIZE"], each["MASTER_ADDR"], each["COLOUR"]) for each in seen} == {("4", "127.0.0.1", "red")}
     assert seen[0]["argv"] == [script.target, str(tmp_path)]
     assert (seen[0]["path"], seen[0]["file"], seen[0]["in"]) == (str(tmp_path), script.target, str(Path.cwd()))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from laconic.planner.probing import rising
+from laconic.planner.probing import BLOCKS, FEW, SIZES, rising, swept
 
 
 def test_neighbours_that_fall_are_pooled() -> None:
@@ -13,3 +13,30 @@ def test_neighbours_that_fall_are_pooled() -> None:
 def test_what_rises_stays() -> None:
     assert rising([1.0, 1.0, 4.0]) == [1.0, 1.0, 4.0]
     assert rising([]) == []
+
+
+@pytest.mark.parametrize("latency_s", [0.0001, 0.02, 0.12])
+def test_bytes_show_whatever_the_latency(latency_s: float) -> None:
+    """100 Mbit/s; a curve of one size would say that bytes cost nothing."""
+    sizes, seconds, _ = swept(lambda nbytes, _: (latency_s + nbytes / 12.5e6, 0.0))
+    slope = (seconds[-1] - seconds[0]) / (sizes[-1] - sizes[0])
+    assert slope == pytest.approx(1 / 12.5e6)
+    assert seconds[-1] > 2 * seconds[0]
+
+
+def test_sizes_that_try_our_patience_are_left_out() -> None:
+    looked: list[tuple[int, int]] = []
+
+    def slow(nbytes: int, blocks: int) -> tuple[float, float]:
+        looked.append((nbytes, blocks))
+        return nbytes / 6.25e6, 0.0  # 50 Mbit/s
+
+    sizes, _, _ = swept(slow)
+    assert sizes[-1] == 2**20
+    assert {blocks for _, blocks in looked} == {BLOCKS}
+
+
+def test_slow_calls_that_do_not_show_bytes_yet_are_fewer() -> None:
+    looked: list[int] = []
+    swept(lambda _, blocks: (looked.append(blocks) or 2.0, 0.0))
+    assert looked == [BLOCKS, *[FEW] * (len(SIZES) - 1)]

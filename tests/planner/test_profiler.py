@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import time
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,18 @@ def test_layers_are_found_in_the_order_of_use_and_gradients_in_the_order_of_back
     assert (first.forward_s, last.forward_s) == (2.0, 1.0)  # its own tick and the activation's
     assert [w.backward_s for w in table.weights] == [1.0] * 4
     assert (table.update_s, table.batch, len(watcher.seen)) == (1.0, 5, 2 + SETTLE)
+
+
+def test_several_threads_are_timed_by_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds of all threads together would be more than a step takes."""
+    clocks = {}
+    for threads in (1, 4):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        model = nn.Linear(3, 4)
+        watcher = Profiler.watching()
+        watcher.attach(model, torch.optim.SGD(model.parameters(), lr=0.1))
+        clocks[threads] = watcher.now
+    assert clocks == {1: time.process_time, 4: time.perf_counter}
 
 
 def test_looking_closely_takes_time_that_is_not_the_models() -> None:
