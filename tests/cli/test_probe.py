@@ -45,7 +45,7 @@ def test_a_script_is_profiled_without_edits_and_two_processes_are_probed(
     assert "8 workers" in capsys.readouterr().out
 
 
-def test_ranks_that_meet_in_exchanges_of_the_scripts_own_may_have_seen_enough_at_different_steps(
+def test_ranks_that_meet_in_exchanges_of_the_scripts_own_may_see_enough_at_different_steps(
     tmp_path: Path,
 ) -> None:
     script, model = tmp_path / "train.py", tmp_path / "model.json"
