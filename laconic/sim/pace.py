@@ -22,7 +22,6 @@ from laconic.plan import Plan
 from laconic.sim.exchanges import Setting
 from laconic.sim.hearing import Floats, Hearing
 from laconic.sim.lanes import Step
-from laconic.sim.machine import is_sparse
 from laconic.sim.race import race
 from laconic.sim.step import Stepper
 from laconic.sim.stragglers import Stragglers
@@ -85,16 +84,15 @@ def _raced(plan: Plan, stepper: Stepper, factors: Floats) -> float:
     assert isinstance(plan.topology, ParameterServer), "others are refused (turns.py)"
     if sync.grace_s:
         raise PlanError(f"{sync}: a window for late updates is not raced. Simulate backup({sync.backup}).")
-    pushed = sum(min(item.sent, item.nbytes) for item in stepper.items)  # a host also sends what its server answers
+    pushed, pulled = sum(item.said for item in stepper.items), sum(item.heard for item in stepper.items)
     beside = plan.topology.layout == "colocated"
-    pulled = min(sum(item.nbytes for item in stepper.items), setting.world * pushed)  # all that changed, or all
     through = race(
         stepper.alone() * factors.reshape(-1, stepper.every, setting.world).sum(axis=1),
         pushed,
         setting.network,
         plan.topology.owners(setting.world),
         sync.bound if sync.order == shared.IN_ANY_ORDER else None,
-        reply_bytes=pulled if is_sparse(plan.compress) else pushed,
+        reply_bytes=pulled,
         taking=_taking(sync, setting.world),
         hosts=range(setting.world) if beside else None,
     )
