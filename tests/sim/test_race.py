@@ -65,7 +65,8 @@ def test_what_is_read_back_may_be_longer_than_what_was_said() -> None:
 
 
 def test_servers_live_in_the_last_region_of_workers() -> None:
-    """Two workers and eight servers: who is in the servers' region pays nothing, the other a second each way for each."""
+    """Two workers and eight servers: who is in their region pays nothing, the other a second for each push; a reply
+    comes while the next leaves."""
     regions = Network(Line(0.0, 0.0), regions=2, across=Line(1.0, 0.0))
     assert race(np.array([[9.0, 0.0]]), 0.0, regions, servers=8).tolist() == [9.0 + 9.0, 0.0]
 
