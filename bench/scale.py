@@ -11,7 +11,8 @@ from laconic.plan import Plan
 from laconic.sim.exchanges import Setting
 from laconic.sim.models import layer_table
 from laconic.sim.network import Network, parse_line
-from laconic.sim.step import fits, simulate
+from laconic.sim.pace import pace
+from laconic.sim.step import fits
 
 PLANS = (
     *("none", "wfbp", "fifo", "bf16", "powersgd(4)", "ef(topk(0.01))", "ef(topk(0.01) | qsgd(bits=4) | golomb)"),
@@ -36,11 +37,11 @@ def main() -> None:
             if fits(plan, world) is not None:
                 continue
             started = time.process_time()
-            step = simulate(plan, Setting(model, network, world))
+            seen = pace(plan, Setting(model, network, world))
             took = time.process_time() - started
             worst = max(worst, took)
             print(
-                f"{world:6} {name:6} {text:42} step {step.seconds:9.3f} s   simulated in {took:6.2f} s of a core",
+                f"{world:6} {name:6} {text:42} step {seen.seconds:9.3f} s   simulated in {took:6.2f} s of a core",
                 flush=True,
             )
         print(f"{world} workers, {name} lines: at most {worst:.2f} s\n", flush=True)

@@ -120,9 +120,10 @@ def parser() -> argparse.ArgumentParser:
 def refuse_idle(args: argparse.Namespace) -> None:
     """What was asked for, but would change nothing."""
     profiled = args.model is not None and args.model.endswith(".json")
+    still = not parse_stragglers(args.stragglers).varies
     needs = (
         ("--steps", args.steps, args.train is None, "is for --train"),
-        ("--seed", args.seed, args.train is None and args.stragglers == "none", "is for --stragglers or --train"),
+        ("--seed", args.seed, args.train is None and still, "is for --stragglers that vary, or --train"),
         ("--model", args.model, args.train is not None, "has no place beside --train, which has a model"),
         ("--timeline", args.timeline, args.train is not None, "draws one step, and --train takes many"),
         ("--tflops", args.tflops, args.train is not None or profiled, "is for built-in models; others were timed"),
@@ -134,7 +135,9 @@ def refuse_idle(args: argparse.Namespace) -> None:
 
 
 def check_numbers(args: argparse.Namespace) -> None:
-    """What divides or is divided."""
+    """What is too small."""
+    if args.seed is not None and args.seed < 0:
+        raise UsageError(f"--seed {args.seed}: give at least 0.")
     if args.batch is not None and args.batch < 1:
         raise UsageError(f"--batch {args.batch}: give at least 1.")
     if args.tflops is not None and not 0 < args.tflops < math.inf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -19,11 +20,12 @@ from laconic.planner.profiler import Profiler
 from laconic.sim.exchanges import Setting
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
-from laconic.sim.pace import pace
+from laconic.sim.phases import Prices
 from laconic.sim.stragglers import parse_stragglers
-from laconic.sim.train import Job, Seen, refuse, virtual
+from laconic.sim.train import Job, Seen, Trained, refuse, virtual
 
 EVALUATIONS = 10
+UNTIMED = "simulated seconds are those of the plan as it begins; what it decided on the way changed its bytes alone"
 
 
 def train(args: argparse.Namespace, plans: Sequence[tuple[str, Plan]], worlds: Sequence[int], network: Network) -> int:
@@ -49,17 +51,42 @@ def train(args: argparse.Namespace, plans: Sequence[tuple[str, Plan]], worlds: S
         )
     for text, plan in plans:
         for world in worlds:
-            seconds = pace(plan, Setting(table, network, world, machine), stragglers).seconds
-            trained = virtual(plan, job, world, steps, max(1, steps // EVALUATIONS), seconds)
-            points = [vars(s) for s in trained.seen]
-            run = {"plan": text, "workers": world, "step_s": seconds, "points": points}
-            out.append({**run, "decisions": trained.decisions})
+            prices = Prices(Setting(table, network, world, machine), stragglers)
+            trained = virtual(plan, job, world, steps, max(1, steps // EVALUATIONS), prices)
+            run = _run(text, world, trained, prices.notes)
+            out.append(run)
             if not args.json:
-                print(f"\n{text}, {world} workers, {seconds_text(seconds)} a step (simulated)")
-                print("\n".join([*map(_line, trained.seen), *(f"  {d}" for d in trained.decisions)]))
+                print(f"\n{text}, {world} workers, {seconds_text(run['step_s'])} a step (simulated)")
+                print("\n".join([*map(_line, trained.seen), *_phases(trained), *(f"  {n}" for n in _told(run))]))
     if args.json:
         print(json_text(out, indent=1))
     return 0
+
+
+def _run(text: str, world: int, trained: Trained, notes: Sequence[str]) -> dict[str, Any]:
+    last = trained.seen[-1]
+    return {
+        "plan": text,
+        "workers": world,
+        "step_s": last.seconds / last.step,
+        "phases": [{**vars(p), "plan": str(p.plan)} for p in trained.phases],
+        "points": [vars(s) for s in trained.seen],
+        "decisions": trained.decisions,
+        "notes": [*notes, *([UNTIMED] if trained.decisions else [])],
+    }
+
+
+def _told(run: dict[str, Any]) -> list[str]:
+    from laconic.cli.simulate import DECLARED
+
+    return [*run["decisions"], *(f"{note}." for note in run["notes"] if note != DECLARED)]
+
+
+def _phases(trained: Trained) -> list[str]:
+    """Where there are several."""
+    if len(trained.phases) < 2:
+        return []
+    return [f"  from step {p.from_step} on: {seconds_text(p.step_s)} a step, as {p.plan}" for p in trained.phases]
 
 
 def _line(s: Seen) -> str:

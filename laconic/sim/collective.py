@@ -27,7 +27,7 @@ from laconic.net.link import all_reduce_bytes
 from laconic.sim import closed
 from laconic.sim.network import Line, Network
 from laconic.sim.play import play, rotated
-from laconic.sim.served import served
+from laconic.sim.served import served, updated
 from laconic.sim.waves import lined, ride, wired
 from laconic.sim.wire import NOTHING, Wire
 from laconic.topology import AbstractTopology, AllReduce, ParameterServer
@@ -73,6 +73,13 @@ class Collectives:
         for ask in asks:
             total += self.wire(ask)
         return total
+
+    def update(self, said: float, heard: float) -> Wire:
+        """To servers that keep the model, and what they answer at once."""
+        if self.world == 1:
+            return NOTHING
+        assert isinstance(self.topology, ParameterServer), "others are refused (turns.py)"
+        return updated(said, heard, self.topology, self.world, self.network.worst(self.world))
 
     def wire(self, ask: Asked) -> Wire:
         if self.world == 1:

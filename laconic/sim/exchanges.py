@@ -15,7 +15,7 @@ from laconic.compress.one_shot import AbstractOneShot
 from laconic.drive.simulate import Asked, Kind, Told, told
 from laconic.plan import Plan
 from laconic.sim.collective import Collectives, Curve
-from laconic.sim.machine import LaneCost, Machine
+from laconic.sim.machine import LaneCost, Machine, is_sparse
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
 from laconic.sim.turns import parts
@@ -48,6 +48,8 @@ class Exchange:
     last: int  # the place of its last gradient in the order of backward
     nbytes: int
     how: str
+    said: float = 0.0  # to servers that keep the model
+    heard: float = 0.0  # from them
 
     @property
     def sent(self) -> float:
@@ -116,12 +118,20 @@ def exchange_of(
         asks = Told(((_sum(spec.nbytes, machine, ways),),), "declared")
     else:
         asks = told(b.compress, spec, plan.topology, world)
+    said, heard = _update(b, asks, world) if plan.subject is Subject.UPDATE else (0.0, 0.0)
     cpu = list(machine.seconds(b.compress, spec, asks, world))
     cost = LaneCost(wait_s=machine.sum_wait_s) if b.plain else machine.lane_cost(asks)
     cpu[0] += machine.touch_s * spec.nbytes + machine.exchange_s + cost.cpu_s
-    wires = tuple(_later(ways.round(asked), cost.wait_s * (not i)) for i, asked in enumerate(asks.rounds))
+    rounds = [ways.update(said, heard)] if plan.subject is Subject.UPDATE else [ways.round(r) for r in asks.rounds]
+    wires = tuple(_later(wire, cost.wait_s * (not i)) for i, wire in enumerate(rounds))
     last = max(ready[name] for name in b.spec.names)
-    return Exchange(spec.names[0], tuple(cpu), wires, last, spec.nbytes, asks.how)
+    return Exchange(spec.names[0], tuple(cpu), wires, last, spec.nbytes, asks.how, said, heard)
+
+
+def _update(b: Bucket, asks: Told, world: int) -> tuple[float, float]:
+    """Bytes of an update, and of what is read back: of sparse ones all that others have changed, or all."""
+    said = sum(ask.nbytes for asked in asks.rounds for ask in asked)
+    return said, min(float(b.spec.nbytes), world * said) if is_sparse(b.compress) else said
 
 
 def _later(wire: Wire, wait_s: float) -> Wire:

@@ -4,7 +4,8 @@
 
 alpha: latency; beta: seconds a byte of the slower of the two lines. The switch itself is never the bottleneck
 (Liu, Zhang, "Distributed Learning Systems with First-Order Methods", 2020, section 1.3). Lines may differ, and workers
-may live in regions: consecutive ranks, as many in each; between regions another line applies.
+may live in regions: consecutive ranks, as many in each; between regions another line applies. Servers, which come
+after all workers, live in the last region.
 """
 
 from __future__ import annotations
@@ -38,8 +39,14 @@ class Network:
     across: Line | None = None  # between regions
 
     def __post_init__(self) -> None:
-        if self.regions < 1 or (self.regions > 1) != (self.across is not None):
+        if self.regions < 1:
+            raise UsageError(f"{self.regions} regions: give at least 1.")
+        if self.regions > 1 and self.across is None:
             raise UsageError(f"{self.regions} regions: say also how they are connected (--across), or leave both out.")
+        if self.regions == 1 and self.across is not None:
+            raise UsageError(
+                f"{self.across} across regions: say also how many there are (--regions), or leave both out."
+            )
 
     @property
     def uniform(self) -> bool:
@@ -47,6 +54,7 @@ class Network:
         return not self.own and self.across is None
 
     def region(self, worker: int, world: int) -> int:
+        """`world`: of workers alone."""
         return min(worker, world - 1) * self.regions // world
 
     def between(self, source: int, target: int, world: int) -> Line:

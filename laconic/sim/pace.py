@@ -3,8 +3,9 @@
     bsp          everyone waits for the slowest of every step
     local(h)     everyone waits for the slowest sum of h steps
     cocod, ...   a round begins when the slowest has begun it, and is waited for `lag` steps later (turns.py)
-    asp, ssp     nobody waits, or only within a bound: raced through the servers, message by message (race.py)
-    r2sp         the same, and servers take updates in in turn; backup(b): in rounds, without the b last (taking.py)
+    asp, ssp     nobody waits, or only within a bound: raced through the servers, message by message (raced.py), also
+                 where all are equally fast; so are r2sp and backup(b)
+    silent       nobody waits: the mean of what each takes alone
     gossip       x_i <- max over those i hears (and itself) of x_j + their step; then the exchange
 
 x: when a worker is through. So a slow moment of one worker reaches its neighbours in the next round, and not everybody
@@ -19,20 +20,17 @@ import numpy as np
 
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
+from laconic.sim.collective import WORST
 from laconic.sim.exchanges import Setting
 from laconic.sim.hearing import Floats, Hearing
 from laconic.sim.lanes import Step
-from laconic.sim.machine import is_sparse
-from laconic.sim.race import race
+from laconic.sim.raced import raced, raced_steps, unraced
 from laconic.sim.step import Stepper
 from laconic.sim.stragglers import Stragglers
-from laconic.sim.taking import InRounds, InTurn, Taking
-from laconic.sync import AbstractShared, Subject, shared
-from laconic.topology import Gossip, ParameterServer
+from laconic.sync import Subject
+from laconic.topology import Gossip
 
 STEPS = 24
-FEWEST_STEPS = 3
-MESSAGES = 400_000  # of a race; more servers and workers are raced for fewer steps
 
 
 @dataclass(frozen=True)
@@ -45,24 +43,38 @@ class Pace:
 
 
 def pace(plan: Plan, setting: Setting, stragglers: Stragglers | None = None, steps: int = STEPS) -> Pace:
-    stepper = Stepper(plan, setting)
-    usual = stepper.step()
-    if stragglers is None or stragglers.kind == "none":
-        return Pace(usual, usual.seconds, usual.alone_s)
+    stepper, late = Stepper(plan, setting), stragglers or Stragglers()
+    plan, usual = stepper.plan, stepper.step()
     steps = -(-steps // stepper.every) * stepper.every
-    factors = stragglers.factors(setting.world, steps)
+    if plan.subject is Subject.UPDATE and stepper.talks:
+        return _race(stepper, usual, late, steps)
+    if late.kind == "none":
+        return Pace(usual, usual.seconds, usual.alone_s)
+    factors = late.factors(setting.world, steps)
     alone = stepper.alone() * float(factors.mean())
+    if not stepper.talks:
+        return Pace(usual, alone, alone)
     if isinstance(plan.topology, Gossip):
         return Pace(usual, _gossip(plan.topology, stepper, factors), alone)
-    if plan.subject is Subject.UPDATE:
-        turns = _raced_turns(plan, setting.world, steps // stepper.every)
-        note = f"raced for {turns * stepper.every} steps"
-        seconds = _raced(plan, stepper, factors[: turns * stepper.every])
-        return Pace(replace(usual, notes=(*usual.notes, note)), seconds, alone)
     if plan.subject is Subject.GRADIENT:
-        slowest = factors.max(axis=1) if stragglers.varies else factors.max(axis=1)[:1]
+        slowest = factors.max(axis=1) if late.varies else factors.max(axis=1)[:1]
         return Pace(usual, float(np.mean([stepper.step(float(f)).seconds for f in slowest])), alone)
     return Pace(usual, _rounds(stepper, factors), alone)
+
+
+def _race(stepper: Stepper, usual: Step, late: Stragglers, steps: int) -> Pace:
+    """Also of workers that are equally fast: who came first is answered first, and computes while others push."""
+    why = unraced(stepper)
+    if why is not None and late.kind != "none":
+        raise PlanError(why)
+    if why is not None:
+        note = f"not raced, but as if all pushed and pulled at once: {why.rstrip('.')}"
+        return Pace(replace(usual, notes=(*usual.notes, note)), usual.seconds, usual.alone_s)
+    raced_for = raced_steps(stepper, steps)
+    factors = late.factors(stepper.setting.world, steps)
+    notes = (note for note in usual.notes if note != WORST)  # every message has the line it travels on
+    step = replace(usual, notes=(*notes, f"raced for {raced_for} steps"))
+    return Pace(step, raced(stepper, factors[:raced_for]), stepper.alone() * float(factors.mean()))
 
 
 def _rounds(stepper: Stepper, factors: Floats) -> float:
@@ -76,52 +88,6 @@ def _rounds(stepper: Stepper, factors: Floats) -> float:
         arrival = float(clock.max()) + stepper.arrives_s
         marks.append(float(clock.max()))
     return (marks[-1] - marks[0]) / len(factors)
-
-
-def _raced(plan: Plan, stepper: Stepper, factors: Floats) -> float:
-    """Seconds a step of the mean worker: a slow one delays itself, and others as far as the bound says."""
-    setting, sync = stepper.setting, plan.sync
-    assert isinstance(sync, AbstractShared), "whose subject updates are"
-    assert isinstance(plan.topology, ParameterServer), "others are refused (turns.py)"
-    if sync.grace_s:
-        raise PlanError(f"{sync}: a window for late updates is not raced. Simulate backup({sync.backup}).")
-    pushed = sum(min(item.sent, item.nbytes) for item in stepper.items)  # a host also sends what its server answers
-    beside = plan.topology.layout == "colocated"
-    pulled = min(sum(item.nbytes for item in stepper.items), setting.world * pushed)  # all that changed, or all
-    through = race(
-        stepper.alone() * factors.reshape(-1, stepper.every, setting.world).sum(axis=1),
-        pushed,
-        setting.network,
-        plan.topology.owners(setting.world),
-        sync.bound if sync.order == shared.IN_ANY_ORDER else None,
-        reply_bytes=pulled if is_sparse(plan.compress) else pushed,
-        taking=_taking(sync, setting.world),
-        hosts=range(setting.world) if beside else None,
-    )
-    if sync.order == shared.IN_ROUNDS:  # when the shared model was through, not those whose steps were dropped
-        return float(np.sort(through)[setting.world - sync.backup - 1]) / len(factors)
-    return float(through.mean()) / len(factors)
-
-
-def _raced_turns(plan: Plan, world: int, turns: int) -> int:
-    """How often workers push before a race is over."""
-    each = 2 * world * plan.topology.owners(world)
-    if each * FEWEST_STEPS > MESSAGES * 1.25:
-        raise PlanError(
-            f"'{plan.sync} / {plan.topology}' with stragglers: {each:,} messages a step of {world} workers are not "
-            f"raced one by one. Simulate fewer workers, or fewer servers, as in ps(servers=16)."
-        )
-    return min(turns, max(FEWEST_STEPS, MESSAGES // each))
-
-
-def _taking(sync: AbstractShared, world: int) -> Taking | None:
-    match sync.order:
-        case shared.IN_TURN:
-            return InTurn(world)
-        case shared.IN_ROUNDS:
-            return InRounds(world, sync.backup)
-        case _:
-            return None
 
 
 def _gossip(topology: Gossip, stepper: Stepper, factors: Floats) -> float:

@@ -59,7 +59,7 @@ class _Race:
         self.push, self.pull = (n / len(homes) for n in nbytes)  # bytes of a server's share
         self.steps, self.world = seconds.shape
         self.kernel = Kernel()
-        self.switch = Switch(self.kernel, network, max(self.world, *(h + 1 for h in homes)))
+        self.switch = Switch(self.kernel, network, max(self.world, *(h + 1 for h in homes)), self.world)
         self.done = [0] * self.world  # steps of each worker
         self.at = Counter({0: self.world})  # how many have done so many
         self.slowest = 0

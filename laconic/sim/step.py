@@ -67,13 +67,13 @@ class Stepper:
     def step(self, slowdown: float = 1.0) -> Step:
         """One step on average: `local(h)` is counted over h. `slowdown`: of the slowest worker's computing."""
         found = self._step(slowdown)
-        cold = self._cold(found.exposed_s * self.every) / self.every
+        cold = self.cold_s(found.exposed_s)
         return replace(found, seconds=found.seconds + cold) if cold else found
 
-    def _cold(self, waited_s: float) -> float:
-        """What the computation after so long a wait takes more."""
-        share = math.sqrt(min(1.0, waited_s / COLD_AFTER_S))
-        return share * self.setting.model.cold_s / min(1.0, self.setting.machine.cores)
+    def cold_s(self, exposed_s: float) -> float:
+        """What the computation after a wait takes more; both of a step, where `every` steps wait once."""
+        share = math.sqrt(min(1.0, exposed_s * self.every / COLD_AFTER_S))
+        return share * self.setting.model.cold_s / min(1.0, self.setting.machine.cores) / self.every
 
     def _step(self, slowdown: float) -> Step:
         alone = self.alone(slowdown)

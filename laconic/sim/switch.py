@@ -45,8 +45,10 @@ class Switch:
     """Who waits stands in the line of its sender and in that of its receiver, both sorted. A side that becomes free
     offers its line from the front; lines are looked through together in the order of all their messages."""
 
-    def __init__(self, kernel: Kernel, network: Network, world: int) -> None:
+    def __init__(self, kernel: Kernel, network: Network, world: int, workers: int | None = None) -> None:
+        """`world`: whoever has a line; `workers`: the first of them, without servers (None: all)."""
         self.kernel, self.network, self.world = kernel, network, world
+        self.workers = world if workers is None else workers
         self.passed: list[Passed] = []
         self._busy = [False] * (2 * world)  # sending sides, then receiving sides
         self._lines: list[list[_Waiting]] = [[] for _ in range(2 * world)]  # of each side
@@ -101,7 +103,7 @@ class Switch:
             del line[bisect_left(line, m)]
             self._busy[side] = True
         now = self.kernel.now()
-        end = now + self.network.between(m.source, m.target, self.world).seconds(m.nbytes)
+        end = now + self.network.between(m.source, m.target, self.workers).seconds(m.nbytes)
         self.passed.append(Passed(m.source, m.target, m.nbytes, m.asked, now, end))
         self.kernel.at(end, partial(self._end, m))
 

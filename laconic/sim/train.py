@@ -1,7 +1,8 @@
 """A real training with virtual workers: the metric against simulated time and bytes.
 
 Every worker has its own model, optimizer, data and `Replica`; what they say travels in this process (drive/virtual.py).
-What a step would have taken is simulated (pace.py) from the model's own layers. Judged is the mean of all workers'
+What a step would have taken is simulated (pace.py) from the model's own layers, for the plan at work in that step
+(phases.py); of plans that talk every few steps each has its share. Judged is the mean of all workers'
 models as they are, made in this process: nothing is sent for it and nobody's training notices, so `local(32)` talks
 every 32 steps and not whenever somebody looks.
 
@@ -25,6 +26,8 @@ from laconic.drive.lockstep import ReduceBy
 from laconic.drive.virtual import VirtualCrew, VirtualDriver
 from laconic.plan import Plan
 from laconic.replica import Replica
+from laconic.sim.phases import Price, at_work
+from laconic.stepping.rounds import Rounds
 from laconic.sync import Subject
 from laconic.topology import AllReduce, Gossip
 from laconic.topology.allreduce import AUTO, NATIVE
@@ -53,24 +56,39 @@ class Seen:
 
 
 @dataclass(frozen=True)
+class Phase:
+    """Steps that were priced alike."""
+
+    from_step: int
+    plan: Plan
+    step_s: float
+
+
+@dataclass(frozen=True)
 class Trained:
     seen: list[Seen]
+    phases: list[Phase]
     decisions: list[str]  # what the plan has changed on the way, on all workers alike
 
 
-def virtual(plan: Plan, job: Job, world: int, steps: int, every: int, step_s: float) -> Trained:
-    """`step_s`: what a step takes in the simulated setting."""
+def virtual(plan: Plan, job: Job, world: int, steps: int, every: int, price: Price) -> Trained:
+    """`price`: what a step takes in the simulated setting."""
     refuse(plan)
     crew = VirtualCrew(world, _reduce_by(plan))
     models: dict[int, nn.Module] = {}
-    out = Trained([], [])
+    out = Trained([], [], [])
 
     def worker(rank: int, driver: VirtualDriver) -> None:
         model, optimizer = job.make()
         models[rank] = model
         replica = replica_of(model, optimizer, plan, Seat(rank, world, plan.topology), driver)
-        batches = job.batches(rank, world)
+        batches, seconds = job.batches(rank, world), 0.0
         for step in range(1, steps + 1):
+            if rank == 0:
+                now = at_work(plan, step, replica.turns, _period(replica))
+                seconds += price(now)
+                if not out.phases or out.phases[-1].plan != now:
+                    out.phases.append(Phase(step, now, price(now)))
             loss = job.loss(model, *next(batches))
             loss.backward()
             optimizer.step()
@@ -81,7 +99,7 @@ def virtual(plan: Plan, job: Job, world: int, steps: int, every: int, step_s: fl
                 if rank == 0:
                     sent = sum(d.link.sent_bytes for d in crew.drivers) / world
                     metrics = job.score(mean_of([models[r] for r in range(world)]))
-                    out.seen.append(Seen(step, step * step_s, sent, metrics))
+                    out.seen.append(Seen(step, seconds, sent, metrics))
         replica.close()
         if rank == 0:
             out.decisions.extend(replica.decisions)
@@ -97,6 +115,11 @@ def replica_of(
     replica.talk.riders.delayed = plan.schedule.crosses  # as sim/exchanges.py counts messages
     replica.reorder(replica.units)
     return replica
+
+
+def _period(replica: Replica) -> int:
+    """Steps between rounds; 0 where it does not follow the loss."""
+    return replica.stepping.pace.period if isinstance(replica.stepping, Rounds) else 0
 
 
 @torch.no_grad()

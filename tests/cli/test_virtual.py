@@ -52,3 +52,16 @@ def test_a_plan_that_leaves_the_rounds_is_refused_before_anything_is_computed(
 ) -> None:
     assert main(["simulate", "asp / ps", "--train", "digits", "--workers", "4"]) == 2
     assert "do not wait" in capsys.readouterr().err
+
+
+def test_each_phase_of_a_training_has_its_own_time(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn")
+    words = ["--train", "digits", "--workers", "4", "--steps", "4", "--compute", "1ms", "--link", "10mbit:1ms"]
+    plans = ["post_local(2, h=2)", "none", "local(2)"]
+    assert main(["simulate", *plans, *words, "--json"]) == 0
+    both, bsp, local = json.loads(capsys.readouterr().out)
+    assert [p["seconds"] for p in both["points"][:2]] == [p["seconds"] for p in bsp["points"][:2]]
+    assert [p["step_s"] for p in both["phases"]] == [bsp["step_s"], local["step_s"]]
+    assert "declared" in both["notes"]
+    assert main(["simulate", plans[0], *words]) == 0
+    assert "  from step 3 on: " in capsys.readouterr().out

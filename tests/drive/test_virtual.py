@@ -14,6 +14,11 @@ from laconic.sim.train import Job, virtual
 X = torch.linspace(-1, 1, 64).view(16, 4)
 
 
+def second(now: Plan) -> float:
+    """What every step takes here."""
+    return 1.0
+
+
 def job(finals: dict[int, torch.Tensor] | None = None) -> Job:
     def make() -> tuple[nn.Module, torch.optim.Optimizer]:
         net = nn.Linear(4, 1)
@@ -39,8 +44,8 @@ def job(finals: dict[int, torch.Tensor] | None = None) -> Job:
 def test_any_number_of_workers_trains_as_one_would(text: str, world: int) -> None:
     if world == 1 and "gossip" in text:
         pytest.skip("nobody to talk to")
-    alone = virtual(Plan.parse("none"), job(), 1, 6, 3, 1.0).seen
-    seen = virtual(Plan.parse(text), job(), world, 6, 3, 2.0).seen
+    alone = virtual(Plan.parse("none"), job(), 1, 6, 3, second).seen
+    seen = virtual(Plan.parse(text), job(), world, 6, 3, lambda _: 2.0).seen
     assert [(s.step, s.seconds) for s in seen] == [(3, 6.0), (6, 12.0)]
     exact = text in ("none", "allreduce(ring)", "ps(servers=2)")
     assert seen[-1].metrics["loss"] == pytest.approx(alone[-1].metrics["loss"], rel=1e-4 if exact else 0.2)
@@ -48,7 +53,7 @@ def test_any_number_of_workers_trains_as_one_would(text: str, world: int) -> Non
 
 
 def test_compressed_training_works_with_many_workers() -> None:
-    seen = virtual(Plan.parse("ef(topk(0.5)) / wfbp"), job(), 16, 30, 10, 1.0).seen
+    seen = virtual(Plan.parse("ef(topk(0.5)) / wfbp"), job(), 16, 30, 10, second).seen
     assert seen[-1].metrics["loss"] < seen[0].metrics["loss"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from laconic.core.errors import PlanError
@@ -72,3 +74,41 @@ def test_a_hidden_averaging_waits_for_the_slowest_only_when_it_lands() -> None:
     """24 s of messages begin when the slow one is there; the others have trained on by then."""
     assert seconds("local(2)", "slow(3, 1)", 4, SLOW) == pytest.approx(36 + 24 / 2)
     assert seconds("cocod(2)", "slow(3, 1)", 4, SLOW) == pytest.approx(36.0)
+
+
+@pytest.mark.parametrize("stragglers", ["lognormal(0.3)", "slow(3, 1)"])
+def test_post_local_waits_as_the_local_it_becomes(stragglers: str) -> None:
+    assert seconds("post_local(100, h=16)", stragglers, 8, SLOW) == seconds("local(16)", stragglers, 8, SLOW)
+    assert seconds("post_local(100, h=16)", stragglers, 8, SLOW) < seconds("none", stragglers, 8, SLOW)
+
+
+def test_nobody_waits_for_a_slow_worker_where_nobody_talks() -> None:
+    seen = pace(Plan.parse("silent"), Setting(toy(), SLOW, 4, QUIET), parse_stragglers("slow(3, 1)"))
+    assert seen.seconds == seen.alone_s == pytest.approx((3 * 12 + 36) / 4)
+
+
+@pytest.mark.parametrize(
+    "text", ["asp / ps", "ssp(2) / ps(servers=2)", "r2sp / ps", "backup(1) / ps", "asp / ps(colocated)"]
+)
+def test_workers_that_are_equally_fast_are_raced_too(text: str) -> None:
+    assert seconds(text, "none", 4, SLOW) == seconds(text, "slow(1, 1)", 4, SLOW)
+
+
+def test_two_equal_workers_push_and_compute_by_turns() -> None:
+    """12 s of computing, 16 s a push and 16 s a pull; the second is 16 s behind in its first step and no more then."""
+    assert seconds("asp / ps", "none", 2, SLOW) == pytest.approx(12 + 16 + 16 + 16 / 2 / 24)
+
+
+def test_who_is_raced_also_writes_and_reads() -> None:
+    slow = Machine(coding=Coding(1e-6, 1e-6), votes=False)
+    plan = Plan.parse("asp / ps / ef(topk(0.01))")
+    coded, free = (pace(plan, Setting(toy(), FAST, 4, m)).seconds for m in (slow, QUIET))
+    assert free == pytest.approx(12.0)
+    assert coded >= 12.0 + 4.0 / 2  # to write four million elements, in two lanes
+
+
+def test_what_is_too_long_to_be_raced_says_so() -> None:
+    """Without stragglers there is a step to show."""
+    for text, why in (("asp / ps(colocated)", "fewer servers"), ("backup(1, grace=2) / ps", r"backup\(1\)")):
+        notes = pace(Plan.parse(text), Setting(toy(), FAST, 1024, QUIET)).step.notes
+        assert any(re.search(f"not raced.*{why}", note) for note in notes)

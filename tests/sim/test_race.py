@@ -62,3 +62,16 @@ def test_the_slowest_of_a_round_is_not_waited_for_where_there_is_a_backup() -> N
 def test_what_is_read_back_may_be_longer_than_what_was_said() -> None:
     seen = race(np.zeros((1, 1)), 1.0, Network(Line(0.0, 1.0)), reply_bytes=5.0)
     assert seen.tolist() == [6.0]
+
+
+def test_servers_live_in_the_last_region_of_workers() -> None:
+    """Two workers and eight servers: who is in their region pays nothing, the other a second for each push; a reply
+    comes while the next leaves."""
+    regions = Network(Line(0.0, 0.0), regions=2, across=Line(1.0, 0.0))
+    assert race(np.array([[9.0, 0.0]]), 0.0, regions, servers=8).tolist() == [9.0 + 9.0, 0.0]
+
+
+def test_a_server_beside_its_worker_lives_in_its_region() -> None:
+    """Two workers, each with a server, in a region each: whoever reaches the other's crosses twice."""
+    regions = Network(Line(0.0, 0.0), regions=2, across=Line(1.0, 0.0))
+    assert race(np.zeros((1, 2)), 0.0, regions, 2, hosts=[0, 1]).tolist() == [2.0, 2.0]
