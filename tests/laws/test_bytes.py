@@ -59,6 +59,9 @@ def expected(compressor: AbstractCompressor, spec: BucketSpec, size: int, rank: 
     match said:
         case AbstractSplit():
             return sum(expected(p.compressor, p.spec, size, rank, way) for p in said.pieces(spec) if p.spec.numel)
+        case CGX():  # the first exchange decides: errors are averaged, too
+            table = 8 * len(spec.shapes) * (said.high - said.low + 1)
+            return 2 * (size - 1) / size * table + expected(ByTensor(QSGD(said.high)), spec, size, rank, way)
         case LAGS():
             return expected(said.at(spec, size), spec, size, rank, way)
         case GradZip():
@@ -88,8 +91,6 @@ def speaker(compressor: AbstractCompressor, route: str) -> tuple[AbstractCompres
             return speaker(compressor.inner, "gather")
         case LAQ() | Strom():
             return compressor, "gather"
-        case CGX():
-            return ByTensor(QSGD(compressor.high)), route
         case AbstractAdaptiveLevels():
             return compressor._codec(compressor.first()), route
         case Signum():
