@@ -6,7 +6,7 @@ gradient of each worker carries noise of variance sigma^2 = 1, so that of a mean
     mb-SGD      x <- x - lr mean_i g_i(x)
     CSGD        x <- x - lr mean_i Q(g_i(x)),  Q keeps each coordinate with chance `ratio` and divides it by `ratio`
     EC-SGD      m_i <- m_i + g_i(x);  s_i the `ratio` largest of m_i;  m_i <- m_i - s_i;  x <- x - lr mean_i s_i
-    ASGD        N updates x <- x - lr/N g_i(a model at most N updates old) are one iteration
+    ASGD        N updates x <- x - lr/N g_i(the model of N - 1 updates ago) are one iteration: N equally fast workers
     late SGD    x <- x - lr mean_i g_i(the model of N iterations ago): what the bound of ASGD, N/eps, is about
     DSGD        x_i <- sum_j W_ij x_j - lr g_i(x_i);  g_i = (1 + tilt_i) f' + pull_i,  |pull_i| ~ zeta, means 0
 
@@ -159,15 +159,13 @@ class Asgd(Stale):
     name: ClassVar[str] = "ASGD"
 
     def models(self, p: Problem, rng: np.random.Generator) -> Iterator[Array]:
-        n, turn = self.workers, 0
+        n = self.workers
         past = deque([_start(p)] * n, maxlen=n)
         while True:
             yield past[-1]
             noise = _noise(rng, n, DIM)
             for i in range(n):
-                old = past[(i + turn) % n]
-                past.append(past[-1] - _SIZE / n * (p.gradient(old) + noise[:, :, i]))
-            turn += 1
+                past.append(past[-1] - _SIZE / n * (p.gradient(past[0]) + noise[:, :, i]))
 
 
 @dataclass(frozen=True)
