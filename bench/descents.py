@@ -1,4 +1,4 @@
-"""Six ways to descend with N virtual workers.
+"""Six ways to descend with N workers that are rows of arrays; tests/test_parity.py holds them against Laconic.
 
 Every step size of a grid and several seeds go at once: models are arrays (seed, step size, [worker,] coordinate). The
 gradient of each worker carries noise of variance sigma^2 = 1, so that of a mean of N has 1/N.
@@ -197,12 +197,16 @@ class Dsgd(Descent):
     def gap(self) -> float:
         return 1 - second_modulus(torch.from_numpy(self.mix))
 
-    def models(self, p: Problem, rng: np.random.Generator) -> Iterator[Array]:
-        n, mix, own = self.workers, self.mix, np.random.default_rng(5)
+    def data(self) -> tuple[Array, Array]:
+        """Of every worker: what pulls it away, and its curvature over that of all."""
+        n, own = self.workers, np.random.default_rng(5)
         pull, tilt = own.standard_normal((n, DIM)), own.uniform(-1.0, 1.0, (n, DIM))
         pull = self.zeta * (pull - pull.mean(0)) / math.sqrt(DIM)
         tilt = tilt - tilt.mean(0)
-        curve = 1 + TILT * tilt / max(np.abs(tilt).max(), 1e-12)
+        return pull, 1 + TILT * tilt / max(np.abs(tilt).max(), 1e-12)
+
+    def models(self, p: Problem, rng: np.random.Generator) -> Iterator[Array]:
+        n, mix, (pull, curve) = self.workers, self.mix, self.data()
         x, size = np.repeat(_start(p)[:, :, None], n, 2), _SIZE[..., None]
         while True:
             yield x.mean(2)
