@@ -1,4 +1,4 @@
-"""Six ways to descend with N virtual workers.
+"""Six ways to descend with N workers that are rows of arrays; tests/test_parity.py holds them against Laconic.
 
 Every step size of a grid and several seeds go at once: models are arrays (seed, step size, [worker,] coordinate). The
 gradient of each worker carries noise of variance sigma^2 = 1, so that of a mean of N has 1/N.
@@ -6,7 +6,7 @@ gradient of each worker carries noise of variance sigma^2 = 1, so that of a mean
     mb-SGD      x <- x - lr mean_i g_i(x)
     CSGD        x <- x - lr mean_i Q(g_i(x)),  Q keeps each coordinate with chance `ratio` and divides it by `ratio`
     EC-SGD      m_i <- m_i + g_i(x);  s_i the `ratio` largest of m_i;  m_i <- m_i - s_i;  x <- x - lr mean_i s_i
-    ASGD        N updates x <- x - lr/N g_i(a model at most N updates old) are one iteration
+    ASGD        N updates x <- x - lr/N g_i(the model of N - 1 updates ago) are one iteration: N equally fast workers
     late SGD    x <- x - lr mean_i g_i(the model of N iterations ago): what the bound of ASGD, N/eps, is about
     DSGD        x_i <- sum_j W_ij x_j - lr g_i(x_i);  g_i = (1 + tilt_i) f' + pull_i,  |pull_i| ~ zeta, means 0
 
@@ -159,15 +159,13 @@ class Asgd(Stale):
     name: ClassVar[str] = "ASGD"
 
     def models(self, p: Problem, rng: np.random.Generator) -> Iterator[Array]:
-        n, turn = self.workers, 0
+        n = self.workers
         past = deque([_start(p)] * n, maxlen=n)
         while True:
             yield past[-1]
             noise = _noise(rng, n, DIM)
             for i in range(n):
-                old = past[(i + turn) % n]
-                past.append(past[-1] - _SIZE / n * (p.gradient(old) + noise[:, :, i]))
-            turn += 1
+                past.append(past[-1] - _SIZE / n * (p.gradient(past[0]) + noise[:, :, i]))
 
 
 @dataclass(frozen=True)
@@ -199,12 +197,16 @@ class Dsgd(Descent):
     def gap(self) -> float:
         return 1 - second_modulus(torch.from_numpy(self.mix))
 
-    def models(self, p: Problem, rng: np.random.Generator) -> Iterator[Array]:
-        n, mix, own = self.workers, self.mix, np.random.default_rng(5)
+    def data(self) -> tuple[Array, Array]:
+        """Of every worker: what pulls it away, and its curvature over that of all."""
+        n, own = self.workers, np.random.default_rng(5)
         pull, tilt = own.standard_normal((n, DIM)), own.uniform(-1.0, 1.0, (n, DIM))
         pull = self.zeta * (pull - pull.mean(0)) / math.sqrt(DIM)
         tilt = tilt - tilt.mean(0)
-        curve = 1 + TILT * tilt / max(np.abs(tilt).max(), 1e-12)
+        return pull, 1 + TILT * tilt / max(np.abs(tilt).max(), 1e-12)
+
+    def models(self, p: Problem, rng: np.random.Generator) -> Iterator[Array]:
+        n, mix, (pull, curve) = self.workers, self.mix, self.data()
         x, size = np.repeat(_start(p)[:, :, None], n, 2), _SIZE[..., None]
         while True:
             yield x.mean(2)

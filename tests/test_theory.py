@@ -74,14 +74,34 @@ def test_late_sgd_takes_the_gradient_of_n_iterations_ago(descents: ModuleType, m
     np.testing.assert_allclose(x[4], x[3] - size * problem.gradient(x[1]))
 
 
-def test_asgd_applies_n_gradients_of_models_at_most_n_updates_old(
+def test_asgd_applies_n_gradients_of_the_model_of_n_minus_1_updates_ago(
     descents: ModuleType, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(descents, "_noise", lambda rng, *shape: np.zeros((descents.SEEDS, 1, *shape)))
     problem, half = descents.QUADRATIC, descents.STEPS[None, :, None] / 2
-    start, after = first(descents.Asgd(2), problem, 2)
-    once = start - half * problem.gradient(start)
-    np.testing.assert_allclose(after, once - half * problem.gradient(once))
+    models = first(descents.Asgd(2), problem, 3)
+    x = [models[0], models[0] - half * problem.gradient(models[0])]  # both workers began with the first model
+    for k in range(3):
+        x.append(x[-1] - half * problem.gradient(x[k]))
+    np.testing.assert_allclose(models, x[::2])
+
+
+@pytest.mark.parametrize("workers", [1, 4, 16])
+def test_asgd_is_as_late_as_equally_fast_workers_at_one_server(
+    descents: ModuleType, monkeypatch: pytest.MonkeyPatch, workers: int
+):
+    """Each reads the model when its own update is in, and n - 1 others are taken before its next."""
+    monkeypatch.setattr(descents, "_noise", lambda rng, *shape: np.zeros((descents.SEEDS, 1, *shape)))
+    read, served = [0] * workers, []
+    for update in range(5 * workers):
+        served.append(update - read[update % workers])
+        read[update % workers] = update + 1
+    asked: list[Any] = []
+    slope_of_1 = descents.Problem("x", lambda x: x[..., 0], lambda x: asked.append(x) or np.ones_like(x), 0.0)
+    models = first(descents.Asgd(workers), slope_of_1, 6)
+    sunk = (models[0] - models[1])[0, 0, 0] / workers  # by each update, whatever it is an update of
+    assert [round(k - (models[0] - x)[0, 0, 0] / sunk) for k, x in enumerate(asked)] == served
+    assert served[workers:] == [workers - 1] * 4 * workers
 
 
 def test_workers_own_data_cancels_where_their_models_agree(descents: ModuleType):

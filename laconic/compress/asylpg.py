@@ -22,7 +22,7 @@ from laconic.compress.base import Grain, Size, Traits
 from laconic.compress.routed import seat_on, turn_on
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Route, Seat, Turn
+from laconic.core.exchange import Exchanged, Route, Router, Seat, Turn
 from laconic.kernels import reference_quant as quant
 
 
@@ -48,6 +48,9 @@ class AsyLPG(AbstractAgreedBits):
     @property
     def routed(self) -> bool:
         return False
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return True
 
     def traits(self, spec: BucketSpec) -> Traits:
         return Traits(True, self.mu, None, linear=False, rounds=2, grain=Grain.BUCKET, size=Size.MOST)

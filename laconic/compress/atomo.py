@@ -24,7 +24,7 @@ from laconic.compress.identity import average
 from laconic.compress.split import Piece, jointly, merged
 from laconic.core.bucket import BucketSpec, flatten
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Gather, Turn
+from laconic.core.exchange import Exchanged, Gather, Router, Turn
 from laconic.core.matrices import as_matrix, shrinks, split_like
 from laconic.core.payload import Label, Part, method_tag, pack, unpack
 from laconic.core.rng import Stream
@@ -45,6 +45,9 @@ class Atomo(AbstractCompressor):
 
     def _low(self, spec: BucketSpec) -> list[bool]:
         return [shrinks(shape, self.rank) for shape in spec.shapes]
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return True
 
     def traits(self, spec: BucketSpec) -> Traits:
         atoms = [min(as_matrix(s)) for s, low in zip(spec.shapes, self._low(spec), strict=True) if low]

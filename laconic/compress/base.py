@@ -16,7 +16,7 @@ from laconic.coding import AbstractCoding
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.component import Component
-from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.core.exchange import Exchanged, Route, Router, Seat, Turn
 from laconic.core.payload import Part
 from laconic.core.rng import Stream
 
@@ -140,6 +140,12 @@ class AbstractCompressor(Component, ABC):
     def routed(self) -> bool:
         """Do messages take the route that a topology is told? What is summed, or always gathered, does not."""
         return any(part.routed for part in self.parts)
+
+    def gathers(self, router: Router, world: int) -> bool:
+        """Does every rank receive the whole message of every other? Then a link carries n - 1 of them."""
+        if self.routed and not self.parts:
+            return router.route(sparse=False, world=world) is Route.GATHER
+        return any(part.gathers(router, world) for part in self.parts)
 
     @property
     def lossless(self) -> AbstractCompressor | None:

@@ -16,6 +16,7 @@ from laconic.compress.identity import Identity
 from laconic.compress.split import AbstractSplit, Piece
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
+from laconic.core.exchange import Seat
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class ByShape(AbstractSplit):
         if self.matrices == self.rest:
             raise PlanError(f"{self}: matrices and the rest are treated alike. Use {self.rest}.")
 
-    def pieces(self, spec: BucketSpec) -> tuple[Piece, ...]:
+    def pieces(self, spec: BucketSpec, seat: Seat | None = None) -> tuple[Piece, ...]:
         big = tuple(i for i, s in enumerate(spec.shapes) if len(s) >= 2)
         small = tuple(i for i, s in enumerate(spec.shapes) if len(s) < 2)
         base = 2 * spec.part + 1  # parts of parts get numbers of their own

@@ -16,6 +16,7 @@ from typing import ClassVar
 from laconic.compress.base import AbstractCompressor
 from laconic.compress.split import AbstractSplit, Piece
 from laconic.core.bucket import BucketSpec
+from laconic.core.exchange import Seat
 
 _PARTS = 4096  # more than a bucket has tensors, so that parts of parts differ
 
@@ -37,7 +38,7 @@ class ByTensor(AbstractSplit):
     def lossless(self) -> AbstractCompressor | None:
         return self.inner.lossless
 
-    def pieces(self, spec: BucketSpec) -> tuple[Piece, ...]:
+    def pieces(self, spec: BucketSpec, seat: Seat | None = None) -> tuple[Piece, ...]:
         return tuple(
             Piece((i,), spec.subset((i,), _PARTS * (spec.part + 1) + i), self.inner) for i in range(len(spec.shapes))
         )

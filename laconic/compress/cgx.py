@@ -4,11 +4,11 @@
     b_l in low..high:   min sum b_l d_l   s.t.   sum err_l(b_l) <= budget |x|^2
 
 Markov et al., CGX, Middleware 2022, arXiv:2111.08617. From all at `low`, bits go one by one to the tensor whose error
-falls most per bit on the wire, until the budget is met (`allocate`). Every `every` steps each rank measures its own
-table of errors on a sample; the tables are averaged in the round of that step's messages, so ranks decide alike, and
-nobody waits; changes are in `replica.decisions`. Q is `qsgd`, one message a tensor; before the first decision every
-tensor has `high` bits. Differs: greedy as in the catalogue, not the paper's k-means over layers; the budget is relative
-to the gradient.
+falls most per bit on the wire, until the budget is met (`allocate`). Every `every` exchanges of its bucket, which need
+not be turns of the run (`blocks(4)` says a bucket in one turn of four), each rank measures its own table of errors on a
+sample; the tables are averaged in the round of that exchange's messages, so ranks decide alike, and nobody waits;
+changes are in `replica.decisions`. Q is `qsgd`, one message a tensor; before the first decision every tensor has `high`
+bits. Differs: greedy as in the catalogue, not the paper's k-means over layers; the budget is relative to the gradient.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ FEW = 3  # tensors that are named in a decision
 
 class Allocation(NamedTuple):
     bits: Tensor  # one a tensor, equal on all ranks
+    seen: Tensor  # exchanges since the last decision; the first exchange decides
     inner: tuple[Any, ...]
 
 
@@ -45,7 +46,7 @@ class CGX(AbstractCompressor):
     budget: float = 0.05
     low: int = 2
     high: int = 8
-    every: int = 100  # steps
+    every: int = 100  # exchanges
 
     name: ClassVar[str] = "cgx"
     paper: ClassVar[str] = "markov2022cgx"
@@ -58,7 +59,7 @@ class CGX(AbstractCompressor):
         if not 2 <= self.low < self.high <= 8:
             raise PlanError(f"cgx(low={self.low}, high={self.high}): from 2 to 8 bits, low below high.")
         if self.every < 1:
-            raise PlanError(f"cgx(every={self.every}): a whole number of steps from 1 up.")
+            raise PlanError(f"cgx(every={self.every}): a whole number of exchanges from 1 up.")
 
     @property
     def spares_small(self) -> bool:
@@ -84,7 +85,7 @@ class CGX(AbstractCompressor):
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> Allocation:
         bits = [self.high] * len(spec.shapes)
         inner = tuple(p.compressor.init(p.spec, seat, remember=remember) for p in self.pieces(spec, bits))
-        return Allocation(torch.tensor(bits), inner)
+        return Allocation(torch.tensor(bits), torch.zeros((), dtype=torch.int64), inner)
 
     async def exchange(self, x: Tensor, state: Allocation, spec: BucketSpec, turn: Turn) -> Exchanged:
         pieces, views = self.pieces(spec, state.bits.tolist()), spec.views(x)
@@ -94,7 +95,8 @@ class CGX(AbstractCompressor):
             for i, p in enumerate(pieces)
             if p.spec.numel
         ]
-        decides = turn.step % self.every == 0 and bool(said)
+        seen = int(state.seen)
+        decides = seen == 0 and bool(said)
         if decides:
             programs.append(average(self._table(as_float32(x), spec, turn).view(-1)))
         outs = await jointly(*programs) if programs else []
@@ -107,7 +109,7 @@ class CGX(AbstractCompressor):
         mean = merged(pieces, [of[i].mean if i in of else empty for i in range(len(pieces))], x)
         sent = merged(pieces, [of[i].sent if i in of else empty for i in range(len(pieces))], x)
         inner = tuple(of[i].state if i in of else state.inner[i] for i in range(len(pieces)))
-        return Exchanged(mean, sent, Allocation(bits, inner))
+        return Exchanged(mean, sent, Allocation(bits, torch.tensor((seen + 1) % self.every), inner))
 
     def _table(self, x: Tensor, spec: BucketSpec, turn: Turn) -> Tensor:
         """Errors of this rank, as shares of |x|^2: a row a tensor, a column a number of bits; last the share of all."""

@@ -25,7 +25,7 @@ from torch import Tensor
 from laconic.compress.base import AbstractCompressor, Grain, Traits, as_float32, back_to
 from laconic.core.bucket import BucketSpec, Shape, flatten
 from laconic.core.errors import PayloadError, PlanError
-from laconic.core.exchange import Exchanged, Gather, Turn
+from laconic.core.exchange import Exchanged, Gather, Router, Turn
 from laconic.core.payload import Label, Part, method_tag, pack, unpack
 from laconic.kernels import reference_sparse as kernel
 
@@ -87,6 +87,9 @@ class DCT(AbstractCompressor):
 
     def count(self, spec: BucketSpec) -> int:
         return sum(t.rows * t.columns * min(self.k, t.size) for t in self._cut(spec))
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return True
 
     def traits(self, spec: BucketSpec) -> Traits:
         delta = min((min(1.0, self.k / t.size) for t in self._cut(spec)), default=1.0)

@@ -22,7 +22,7 @@ from laconic.compress.qsgd import QSGD
 from laconic.compress.routed import seat_on, turn_on
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Route, Seat, Turn
+from laconic.core.exchange import Exchanged, Route, Router, Seat, Turn
 
 
 class Shifts(NamedTuple):
@@ -59,6 +59,9 @@ class Diana(AbstractCompressor):
     @property
     def routed(self) -> bool:
         return False
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return True
 
     def traits(self, spec: BucketSpec) -> Traits:
         inner = self.inner.traits(spec)

@@ -23,7 +23,7 @@ from laconic.compress.memory import AbstractMemory
 from laconic.compress.routed import seat_on, turn_on, two_way
 from laconic.core.bucket import BucketSpec, one_tensor
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.core.exchange import Exchanged, Router, Seat, Turn
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ class DoubleSqueeze(AbstractMemory):
 
     @property
     def routed(self) -> bool:
+        return False
+
+    def gathers(self, router: Router, world: int) -> bool:
         return False
 
     def traits(self, spec: BucketSpec) -> Traits:

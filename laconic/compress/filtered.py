@@ -20,6 +20,7 @@ from laconic.compress.identity import Identity
 from laconic.compress.split import AbstractSplit, Piece
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
+from laconic.core.exchange import Seat
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Filtered(AbstractSplit):
     def by_name(self) -> bool:
         return bool(self.allow or self.deny)
 
-    def pieces(self, spec: BucketSpec) -> tuple[Piece, ...]:
+    def pieces(self, spec: BucketSpec, seat: Seat | None = None) -> tuple[Piece, ...]:
         chosen = tuple(i for i in range(len(spec.names)) if self.compresses(spec.names[i], spec.sizes[i]))
         rest = tuple(i for i in range(len(spec.names)) if i not in set(chosen))
         base = 2 * spec.part + 1

@@ -21,7 +21,7 @@ from laconic.compress.base import AbstractCompressor, Traits
 from laconic.compress.topk import TopK
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Seat, Turn
+from laconic.core.exchange import Exchanged, Route, Router, Seat, Turn
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,9 @@ class LAGS(AbstractCompressor):
     @property
     def routed(self) -> bool:
         return True
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return router.route(sparse=True, world=world) is Route.GATHER
 
     def traits(self, spec: BucketSpec) -> Traits:
         return TopK(self.low).traits(spec)

@@ -24,7 +24,7 @@ from laconic import kernels as kernel
 from laconic.compress.base import AbstractCodec, AbstractCompressor, Draw, Entries, as_float32, back_to
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec, one_tensor
-from laconic.core.exchange import Deal, Exchanged, Gather, Route, Seat, Turn, deal_ragged, gather_ragged
+from laconic.core.exchange import Deal, Exchanged, Gather, Route, Router, Seat, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
 
 LARGE = 1e38
@@ -59,6 +59,9 @@ class AbstractOneShot(AbstractCompressor, AbstractCodec, ABC):
     @property
     def routed(self) -> bool:
         return True
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return not self.routed or router.route(self.sparse, world) is Route.GATHER
 
     @property
     def spares_small(self) -> bool:

@@ -24,7 +24,7 @@ from laconic.compress.identity import Identity
 from laconic.compress.one_shot import AbstractOneShot, chunks
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
-from laconic.core.exchange import Exchanged, Turn, deal_ragged, gather_ragged
+from laconic.core.exchange import Exchanged, Router, Turn, deal_ragged, gather_ragged
 from laconic.core.payload import HEADER_BYTES, Label, method_tag, pack, unpack
 
 
@@ -59,6 +59,9 @@ class AbstractSparseAllReduce(AbstractCompressor, ABC):
     @property
     def spares_small(self) -> bool:
         return self.inner.spares_small
+
+    def gathers(self, router: Router, world: int) -> bool:
+        return False
 
     def traits(self, spec: BucketSpec) -> Traits:
         inner = self.inner.traits(spec)

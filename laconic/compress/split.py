@@ -27,8 +27,8 @@ class AbstractSplit(AbstractCompressor, ABC):
     """Concrete classes say how a bucket is divided; the rest is final."""
 
     @abstractmethod
-    def pieces(self, spec: BucketSpec) -> tuple[Piece, ...]:
-        """Every tensor is in one of them; pieces may be empty."""
+    def pieces(self, spec: BucketSpec, seat: Seat | None = None) -> tuple[Piece, ...]:
+        """Every tensor is in one of them; pieces may be empty. Without a seat: whoever runs it."""
 
     def traits(self, spec: BucketSpec) -> Traits:
         return joined([p.compressor.traits(p.spec) for p in self.pieces(spec) if p.spec.numel])
@@ -37,10 +37,10 @@ class AbstractSplit(AbstractCompressor, ABC):
         return sum(p.compressor.payload_bits(p.spec) for p in self.pieces(spec))
 
     def init(self, spec: BucketSpec, seat: Seat, *, remember: bool = False) -> tuple[Any, ...]:
-        return tuple(p.compressor.init(p.spec, seat, remember=remember) for p in self.pieces(spec))
+        return tuple(p.compressor.init(p.spec, seat, remember=remember) for p in self.pieces(spec, seat))
 
     async def exchange(self, x: Tensor, state: tuple[Any, ...], spec: BucketSpec, turn: Turn) -> Exchanged:
-        pieces, views = self.pieces(spec), spec.views(x)
+        pieces, views = self.pieces(spec, turn.seat), spec.views(x)
         outs = await jointly(
             *(
                 _program(p, flatten([views[i] for i in p.at], x), inner, turn)

@@ -102,7 +102,8 @@ def _told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopolo
 
 def _side_by_side(split: AbstractSplit, spec: BucketSpec, router: AbstractTopology, world: int) -> Told:
     """Pieces are exchanged together, round by round."""
-    parts = [told(p.compressor, p.spec, router, world) for p in split.pieces(spec) if p.spec.numel]
+    pieces = split.pieces(spec, Seat(0, world, router))
+    parts = [told(p.compressor, p.spec, router, world) for p in pieces if p.spec.numel]
     rounds = zip_longest(*(part.rounds for part in parts), fillvalue=())
     return Told(tuple(tuple(a for r in row for a in r) for row in rounds), ", ".join(sorted({p.how for p in parts})))
 

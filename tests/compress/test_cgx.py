@@ -91,6 +91,22 @@ def test_a_change_of_bits_is_noted_and_no_change_is_not():
     assert all(d.before != d.after for d in later)
 
 
+def decided(turns: list[int]) -> list[int]:
+    """Exchanges whose means were of a table of errors, too, by their place in what this bucket said."""
+    world, tables = World(CGX(0.05, every=3), 2, "gather", SPEC), []
+    for number, turn in enumerate(turns):
+        before = world.links[0].messages
+        world.exchange(world.inputs(number), turn)
+        tables.append((world.links[0].messages - before, number))
+    quiet = min(tables)[0]
+    return [number for messages, number in tables if messages > quiet]
+
+
+@pytest.mark.parametrize("block", [0, 1, 2])
+def test_a_bucket_that_speaks_in_some_turns_only_decides_by_its_own_exchanges(block: int):
+    assert decided([3 * k + block for k in range(7)]) == decided(list(range(7))) == [0, 3, 6]
+
+
 @pytest.mark.parametrize("bad", [{"budget": 0.0}, {"low": 1}, {"low": 8}, {"high": 9}, {"every": 0}])
 def test_numbers_out_of_range_are_refused(bad: dict[str, float]):
     with pytest.raises(PlanError, match="cgx"):

@@ -15,6 +15,7 @@ PLANS = {
     "ef(paced(topk(0.5), within=0.000001, window=2))": "topk(0.5) -> topk(0.25); 1 of 1 exchanges took longer",
     "ef(accordion(topk(0.5), topk(0.1), window=2))": "topk(0.5) -> topk(0.1); the sum of 2 means",
     "cgx(0.2, every=3)": "8 bits -> ",
+    "blocks(2) / cgx(0.2, every=2) / wfbp": "exchange 2, bucket 3 (",
     "local(2) / ef(paced(topk(0.5), within=0.000001, window=2))": "exchange 2, bucket 0 (",
     "ef(paced(topk(0.5), within=0.000001, window=2)) / crossed(guard=off)": "topk(0.5) -> topk(0.25)",
     "ef(paced(topk(0.5), window=2))": "",  # whatever this machine's times say

@@ -10,6 +10,7 @@ import pytest
 from laconic.sim import closed, patterns
 from laconic.sim.network import Line, Network, parse_line
 from laconic.sim.play import play, rotated
+from laconic.sim.race import race
 from laconic.sim.waves import lined, ride, wired
 from laconic.topology.programs import ANY, NAMES, build
 
@@ -71,6 +72,24 @@ def test_table_1_1_of_survey_003_counts_a_step(world: int) -> None:
     assert play(rotated(patterns.neighbours(ring, SIZE)), NET, 1).seconds == pytest.approx(
         closed.gossip_s(2, SIZE, LINE)
     )
+
+
+def an_iteration_s(world: int, servers: int, network: Network, hosts: list[int] | None = None) -> float:
+    """Of asynchronous workers that compute nothing: one update each; what the first ones take is left out."""
+    ten, twenty = (race(np.zeros((k, world)), SIZE, network, servers, hosts=hosts).max() for k in (10, 20))
+    return float(twenty - ten) / 10
+
+
+@pytest.mark.parametrize("world", [2, 4, 8, 16])
+def test_table_1_1_of_survey_003_counts_an_asynchronous_iteration(world: int) -> None:
+    """ASGD, O(N alpha + beta), is of as many servers as workers; a single one makes O(N alpha + N beta) of it."""
+    shared = (world + 1) * LINE.seconds(SIZE / world)
+    assert an_iteration_s(world, world, NET) == pytest.approx(shared)
+    beside = closed.beside_s(world, SIZE, LINE)
+    assert an_iteration_s(world, world, NET, list(range(world))) == pytest.approx(beside)
+    assert an_iteration_s(world, 1, NET) == pytest.approx(world * LINE.seconds(SIZE))
+    for seconds in (shared, beside):
+        assert seconds <= 2 * (world * LINE.alpha_s + SIZE * LINE.beta_s)
 
 
 @pytest.mark.parametrize("name", ["ring", "torus", "recursive_doubling", "halving_doubling", "tree", "blueconnect"])
