@@ -145,7 +145,7 @@ class Talk:
             return carry(bucket.whole, bucket.spec.numel, gather=self._gathers(bucket.whole))
         if bucket.plain:
             return add_up_in_halves(x) if in_halves else add_up(x, gather=self._gathers(x))
-        turn = Turn(seat, replica.turns, self._lr(bucket), self.minutes)
+        turn = Turn(seat, replica.turns, self._lr(bucket), self.minutes, sync.parts)
         if bucket.added and (apart := bucket.compress.apart(state)) is not None:
             _, state = apart
         return bucket.compress.exchange(x, state if unit.chunk < 0 else state[unit.chunk], unit.spec, turn)

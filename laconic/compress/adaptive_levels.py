@@ -82,7 +82,7 @@ class AbstractAdaptiveLevels(AbstractCompressor, ABC):
     async def exchange(self, x: Tensor, state: Fitted, spec: BucketSpec, turn: Turn) -> Exchanged:
         now = tuple(state.magnitudes.tolist())
         out = await self._codec(now).exchange(x, state.inner, spec, turn)
-        if (turn.step + 1) % self.refresh:
+        if (turn.number + 1) % self.refresh:
             return out._replace(state=Fitted(state.magnitudes, out.state))
         seen = Distribution.of(await Mean(self._histogram(as_float32(x))))
         magnitudes = torch.tensor(self.fit(seen, now) if seen else now, dtype=torch.float64)

@@ -45,6 +45,6 @@ class EFAveraged(AbstractMemory):
 
     async def exchange(self, x: Tensor, state: Any, spec: BucketSpec, turn: Turn) -> Exchanged:
         out = await self.core.exchange(x, state, spec, turn)
-        if (turn.step + 1) % self.every:
+        if (turn.number + 1) % self.every:
             return out
         return out._replace(state=out.state._replace(residual=await Mean(out.state.residual.clone())))

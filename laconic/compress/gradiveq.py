@@ -77,7 +77,7 @@ class GradiVeQ(AbstractCompressor):
         return Basis(moment, torch.eye(size, min(size, self.dims), device=seat.device))
 
     async def exchange(self, x: Tensor, state: Basis, spec: BucketSpec, turn: Turn) -> Exchanged:
-        phase = turn.step % (self.collect + self.use)
+        phase = turn.number % (self.collect + self.use)
         if self._dense(spec):
             return Exchanged(
                 back_to(x.dtype, await Mean(as_float32(x).clone())), back_to(x.dtype, as_float32(x)), state

@@ -80,7 +80,7 @@ class GradZip(AbstractCompressor):
         tensors, low = spec.views(as_float32(x)), self._low(spec)
         matrices = [t.reshape(as_matrix(t.shape)) for t, yes in zip(tensors, low, strict=True) if yes]
         dense = [t for t, yes in zip(tensors, low, strict=True) if not yes]
-        even = turn.step % 2 == 0
+        even = turn.number % 2 == 0
         fixed = state.right if even else state.left
         # QR keeps the fixed factor orthonormal, so least squares is a product.
         solved = [m @ f if even else m.T @ f for m, f in zip(matrices, fixed, strict=True)]

@@ -69,7 +69,7 @@ class GTopK(AbstractCompressor):
                 merged = theirs
                 continue
             merged, (where, dropped) = _merge(merged, theirs, post.k)
-            if turn.rank % stage.group == turn.step % stage.group:
+            if turn.rank % stage.group == turn.number % stage.group:
                 sent.index_add_(0, where, dropped, alpha=-float(turn.world))
         mean = torch.zeros_like(x32).index_copy_(0, *merged)
         return Exchanged(back_to(x.dtype, mean), back_to(x.dtype, sent), state)

@@ -313,13 +313,20 @@ class Turn:
     """One exchange of one seat: names the random streams and labels the messages.
 
     `lr`: what the optimizer will multiply the answer with, for the few that follow it (`follows_lr`). `minutes`: where
-    decisions are noted, and what a step was measured to take; None where nobody asks (probes, tests).
+    decisions are noted, and what a step was measured to take; None where nobody asks (probes, tests). `parts`: turns in
+    which a bucket speaks once, where parts of the model take turns.
     """
 
     seat: Seat
     step: int
     lr: float = 1.0
     minutes: Minutes | None = None
+    parts: int = 1
+
+    @property
+    def number(self) -> int:
+        """Of this exchange among its bucket's own; the first is 0. What is done every k exchanges goes by this."""
+        return self.step // self.parts
 
     @property
     def rank(self) -> int:

@@ -81,15 +81,9 @@ def period(plan: Plan) -> int:
 
 def parts(plan: Plan, buckets: int) -> int:
     """Turns that say a part of the model each; bucket b is said in turn b modulo this."""
-    sync = plan.sync
-    match sync:
-        case Blocks():
-            count, what = sync.count, "blocks"
-        case AbstractRounds():
-            count, what = sync.parts, "fragments"
-        case _:
-            return 1
+    sync, count = plan.sync, plan.sync.parts
     if count > buckets:
+        what = "blocks" if isinstance(sync, Blocks) else "fragments"
         raise PlanError(
             f"{sync}: this model is cut into {buckets} buckets, which cannot be shared by {count} {what}. Use wfbp or "
             f"a smaller fused(bucket=...), or fewer {what}."

@@ -25,6 +25,11 @@ class AbstractSync(Component, ABC):
         """What is talked about in step `step` (the first one is 1)."""
         return self.subject
 
+    @property
+    def parts(self) -> int:
+        """Of the model, that are said one a turn; bucket b is of part b modulo this."""
+        return 1
+
     @abstractmethod
     def talks(self, step: int) -> bool:
         """Is there an exchange at the end of local step `step` (the first one is 1)?"""

@@ -37,6 +37,10 @@ class Blocks(AbstractSync):
         if not self.l1 >= 0:
             raise PlanError(f"blocks(l1={self.l1:g}): the weight of the penalty is at least 0.")
 
+    @property
+    def parts(self) -> int:
+        return self.count
+
     def block(self, turn: int) -> int:
         """Whose turn it is; the first turn is 0."""
         return turn % self.count

@@ -25,11 +25,6 @@ class AbstractRounds(AbstractSync):
         return Add()
 
     @property
-    def parts(self) -> int:
-        """Fragments of the model that have rounds of their own; bucket b is of fragment b modulo this."""
-        return 1
-
-    @property
     def lag(self) -> int:
         """Steps between the start of a round and its landing."""
         return 0

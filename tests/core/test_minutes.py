@@ -54,3 +54,10 @@ def test_what_leaves_after_a_step_may_take_as_long_as_computing_since_the_last()
     clock.advance(3.0)
     minutes.wait(overlapped=False)
     assert minutes.allowed_s(SPEC) == 3.0
+
+
+def test_an_exchange_is_counted_among_its_buckets_own_where_parts_take_turns():
+    """`gradzip / blocks(4)` would say the same factor for ever, by turns of all."""
+    seat = Seat(0, 1, AllReduce())
+    assert [Turn(seat, step, parts=4).number for step in (2, 6, 10, 14)] == [0, 1, 2, 3]
+    assert [Turn(seat, step).number for step in (0, 1, 2)] == [0, 1, 2]
