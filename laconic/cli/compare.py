@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import os
 import shlex
 import signal
@@ -21,6 +20,7 @@ from laconic.cli.auto import Trial, choose, is_auto, longest
 from laconic.cli.lab_options import add_lab_options, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
+from laconic.cli.passing_on import divided
 from laconic.cli.servers import job_key
 from laconic.cli.signals import ENDING
 from laconic.compare.html import page
@@ -151,16 +151,7 @@ def parser() -> argparse.ArgumentParser:
 
 def arguments(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
     """Our options, and what belongs to the task or script."""
-    words = list(argv)
-    at = words.index("--") if "--" in words else len(words)
-    made = parser()
-    args, unknown = made.parse_known_args(words[:at])
-    own = [option for action in made._actions for option in action.option_strings]  # noqa: SLF001  (no public way)
-    for word in unknown:
-        near = difflib.get_close_matches(word.partition("=")[0], own, n=1, cutoff=0.8)
-        if word.startswith("--") and near:
-            raise UsageError(f"there is no option '{word}'. Did you mean '{near[0]}'? The script's own stand after --.")
-    return args, [*unknown, *words[at + 1 :]]
+    return divided(parser(), argv)
 
 
 def read(args: argparse.Namespace, rest: Sequence[str], argv: Sequence[str]) -> Request:

@@ -36,13 +36,17 @@ def add_lab_options(parser: argparse.ArgumentParser) -> None:
     lab.add_argument("--no-lab", action="store_true", help="plain processes over loopback in place of emulated hosts")
 
 
+def given(args: argparse.Namespace) -> list[str]:
+    """Which of the options that say how hosts are."""
+    words = [f"--{name}" for name in OPTIONS if getattr(args, name) is not None]
+    return [*words, "--no-lab"] if args.no_lab else words
+
+
 def lab_spec(args: argparse.Namespace) -> LabSpec | None:
     """The lab the user asked for; None without --hosts or with --no-lab."""
     if args.hosts is None:
-        given = [f"--{name}" for name in OPTIONS if getattr(args, name) is not None]
-        given += ["--no-lab"] if args.no_lab else []
-        if given:
-            raise UsageError(f"{given[0]} says how emulated hosts are; say also how many: --hosts N.")
+        if words := given(args):
+            raise UsageError(f"{words[0]} says how emulated hosts are; say also how many: --hosts N.")
         return None
     spec = LabSpec(
         hosts=args.hosts,

@@ -40,7 +40,8 @@ def main(argv: Sequence[str]) -> int:
         if text != DDP:
             Plan.parse(text)  # a typo is told before anything is predicted
     planner = planner_from(args.model, args.network)
-    texts, out = candidates(lossy=args.lossy, servers=True), []
+    _check_probed(planner, args.network, max(worlds))
+    texts, out = candidates(lossy=args.lossy, servers=True, long=True), []
     for world in worlds:
         ranking = planner.rank(world, texts, also)
         why = reasons(planner, ranking)
@@ -87,6 +88,15 @@ def planner_from(model: str, network: str) -> Planner:
     if network.endswith(".json"):
         return planner_of(table, read_network(Path(network)))
     return Planner(table, Network(parse_line(network)), Machine())
+
+
+def _check_probed(planner: Planner, network: str, world: int) -> None:
+    """A rank that was probed alone has talked to nobody: every byte would be free."""
+    if planner.table is not None and planner.table.world == 1 and world > 1:
+        raise UsageError(
+            f"{network} was probed with one rank, which talks to nobody: it says nothing about {world} workers. Probe "
+            f"at least two: laconic probe -n 2."
+        )
 
 
 def shown(ranking: Ranking, top: int, also: Sequence[str]) -> list[Found]:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from laconic.cli.lab_options import add_lab_options, lab_spec
+from laconic.cli.lab_options import add_lab_options, given, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import cores
 from laconic.cli.signals import ending_on_signals
@@ -46,8 +46,9 @@ def main(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     _check_where(args)
     check_writable(args.output, "-o")
-    if args.raw is None and lab_spec(args) is not None and not inside():
-        return enter(["probe", *argv], lab_spec(args))
+    spec = lab_spec(args)
+    if spec is not None and not inside():
+        return enter(["probe", *argv], spec)
     if args.raw is not None:
         raw = _read(args.raw)
         _check_raw(raw, args.raw)
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
         places = contextlib.nullcontext(local_sites(args.n or WORLD)) if args.hosts is None else hosts_of(args)
         with ending_on_signals(), places as sites:
             raw = measure(sites)
-    table = finished(raw, args.rate or "", codings=codings(quick=args.quick))
+    table = finished(raw, "" if spec is None else args.rate or "", codings=codings(quick=args.quick))
     table.write(args.output)
     print(as_text(table))
     return 0
@@ -63,13 +64,15 @@ def main(argv: Sequence[str]) -> int:
 
 def _check_where(args: argparse.Namespace) -> None:
     """One of three places, at most."""
-    given = [
+    places = [
         f"--{name}" if len(name) > 1 else "-n" for name in ("raw", "hosts", "n") if getattr(args, name) is not None
     ]
-    if len(given) > 1:
+    if len(places) > 1:
         raise UsageError(
-            f"{given[0]} and {given[1]} were both given, but ranks are probed in one place. Leave one out."
+            f"{places[0]} and {places[1]} were both given, but ranks are probed in one place. Leave one out."
         )
+    if args.raw is not None and (words := given(args)):
+        raise UsageError(f"{words[0]} says how emulated hosts are, but --raw {args.raw} was measured elsewhere.")
     if args.n is not None and args.n < 1:
         raise UsageError(f"-n {args.n}: give at least 1 process.")
 

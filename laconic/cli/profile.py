@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from laconic.cli.passing_on import divided
 from laconic.cli.signals import ending_on_signals
 from laconic.compare.workload import TASKS, workload
 from laconic.core.errors import LaconicError, UsageError
@@ -29,14 +30,12 @@ LIMIT_S = 1800.0
 
 
 def main(argv: Sequence[str]) -> int:
-    words = list(argv)
-    at = words.index("--") if "--" in words else len(words)
-    args, unknown = parser().parse_known_args(words[:at])
+    args, rest = divided(parser(), argv)
     if args.n < 1:
         raise UsageError(f"-n {args.n}: give at least 1 rank.")
     check_writable(args.output, "-o")
     with ending_on_signals():
-        table = profiled(args.task, [*unknown, *words[at + 1 :]], local_sites(args.n))
+        table = profiled(args.task, rest, local_sites(args.n))
     table.write(args.output)
     print(as_text(table))
     return 0
@@ -44,7 +43,10 @@ def main(argv: Sequence[str]) -> int:
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="laconic profile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="laconic profile",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     made.add_argument("task", metavar="TASK", help=f"{', '.join(TASKS)}, or a script")
     made.add_argument("-n", type=int, default=1, metavar="N", help="ranks that compute at once (default 1)")

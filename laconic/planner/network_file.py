@@ -34,6 +34,8 @@ from laconic.sim.network import Line, Network
 COUNTS = ("world", "machines", "cores")
 AMOUNTS = {"touch_s", "memory_gb_s", "share", "step_s", "exchange_s", "sum_wait_s"}
 CURVE = ("sizes", "seconds")
+SUMS = "reduce"  # the curve from which lines are fitted
+LEAST_SHARE = 1e-6
 SLOW = 0.5  # of the median rate: worth a word
 PINGED = 1 << 18  # bytes of a large message between two ranks
 TURN_S = 0.005  # what two ranks on one core may wait for each other's turns
@@ -114,8 +116,12 @@ def from_dict(data: Mapping[str, Any]) -> NetworkTable:
         made[name] = whole(made[name], name, least=1)
     for name in AMOUNTS & made.keys():
         made[name] = amount(made[name], name)
+    if 0 < made.get("share", 0.0) < LEAST_SHARE:
+        raise ValueError(f"share is {made['share']}, too little of a core to compute at all")
     for name in ("curves", "cpu"):
         made[name] = {k: _curve(c, f"{name}.{k}") for k, c in object_of(made[name], name).items()}
+        if made[name] and SUMS not in made[name]:
+            raise ValueError(f"'{SUMS}' is missing in {name}")
     made["line"] = Line(**_amounts(made["line"], "line"))
     made["pairs"] = tuple(tuple(_pair(pair) for pair in listed(row, "pairs")) for row in listed(made["pairs"], "pairs"))
     codings = object_of(made["codings"], "codings")
@@ -175,7 +181,7 @@ def cpu_line(curves: Mapping[str, Curve], world: int) -> tuple[float, float]:
     """Seconds on a core of a byte sent, as all-reduces tell, and of a message, as the shortest calls of all do."""
     if not curves or world == 1:
         return 0.0, 0.0
-    sums = curves["reduce"]
+    sums = curves[SUMS]
     byte = _slope(sums) * world / (2 * (world - 1))
     each = [c.seconds[0] / ((world - 1) * (2 if c is sums else 1)) for name, c in curves.items() if name != "post"]
     return byte, sum(each) / len(each)

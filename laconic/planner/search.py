@@ -63,7 +63,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Ranking:
-    found: tuple[Found, ...]  # fastest first; DDP and one worker alone are among them
+    found: tuple[Found, ...]  # as `ranked` has them; DDP and one worker alone are among them
     left_out: tuple[LeftOut, ...] = ()
 
     @property
@@ -119,10 +119,9 @@ class Planner:
             listed += self._layer_by_layer(world, listed)
         asked = [f for f in named if isinstance(f, Found)]
         ddp = self._found([DDP], world)
-        found = _ranked(_once([*asked, *ddp, *listed]))
         alone = Found(ALONE, 1, Risk.LOSSLESS, _alone(self.model.step_s), self.model.step_s)
-        ahead = sum(f.speedup >= alone.speedup for f in found)
-        return Ranking((*found[:ahead], alone, *found[ahead:]), tuple(f for f in named if isinstance(f, LeftOut)))
+        found = ranked(_once([*asked, *ddp, *listed]), alone)
+        return Ranking(found, tuple(f for f in named if isinstance(f, LeftOut)))
 
     def _found(self, texts: Iterable[str], world: int) -> list[Found]:
         return [f for text in dict.fromkeys(texts) if isinstance(f := self.look(text, world), Found)]
@@ -181,9 +180,16 @@ def _alone(seconds: float) -> Step:
     return Step(seconds, seconds, 0.0, 0.0, 0.0, 0.0, ())
 
 
-def _ranked(found: Sequence[Found]) -> list[Found]:
-    """By seconds; but of those as fast as the fastest, to within one percent, the mildest comes first."""
+def ranked(found: Iterable[Found], alone: Found) -> tuple[Found, ...]:
+    """By seconds; but of those as fast as the fastest, to within one percent, the mildest comes first. Above `alone`
+    stands only what is as fast as it is, below it only what is slower."""
     found = sorted(found, key=lambda f: (round(f.step.seconds, 12), _mildness(f), f.text != DDP, f.text.count(JOINT)))
+    ahead = [f for f in found if round(f.speedup, 9) >= alone.speedup]
+    behind = found[len(ahead) :]
+    return (*_mildest_first(ahead), alone, *behind) if ahead else (alone, *_mildest_first(behind))
+
+
+def _mildest_first(found: Sequence[Found]) -> list[Found]:
     limit = found[0].step.seconds / CLEARLY
     near = [f for f in found if f.step.seconds <= limit]
     best = min(near, key=lambda f: (_mildness(f), f.text not in (DDP, BASE), f.step.seconds))

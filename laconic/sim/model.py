@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -24,6 +25,8 @@ from laconic.core.files import json_text, write_whole
 from laconic.core.numbers import amount, listed, object_of, reason, whole
 
 HEAD = ("name", "batch", "forward_s", "backward_s", "update_s", "other_s", "how", "statistics", "cold_s")
+DTYPES = {"float32": torch.float32, "float64": torch.float64, "float16": torch.float16, "bfloat16": torch.bfloat16}
+MOST_ELEMENTS = 1 << 40  # of one tensor
 COLD_AFTER_S = 0.02  # a shorter wait costs less, by its root
 
 
@@ -74,12 +77,12 @@ class ModelTable:
 
     @property
     def nbytes(self) -> int:
-        return sum(w.numel * _dtype(w.dtype).itemsize for w in self.weights)
+        return sum(w.numel * DTYPES[w.dtype].itemsize for w in self.weights)
 
     @cached_property
     def parameters(self) -> dict[str, nn.Parameter]:
         """On the meta device, for the code that cuts buckets."""
-        return {w.name: nn.Parameter(torch.empty(w.shape, dtype=_dtype(w.dtype), device="meta")) for w in self.weights}
+        return {w.name: nn.Parameter(torch.empty(w.shape, dtype=DTYPES[w.dtype], device="meta")) for w in self.weights}
 
     def scaled(self, seconds: float) -> ModelTable:
         """The same shape of work in so many seconds of forward and backward."""
@@ -120,7 +123,14 @@ def from_dict(data: Mapping[str, Any]) -> ModelTable:
     )
     if not made.forward_s + made.backward_s > 0:
         raise ValueError("forward and backward take no time at all")
+    _check_names([w.name for w in made.weights])
     return made
+
+
+def _check_names(names: Sequence[str]) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is there twice; every parameter has a name of its own")
 
 
 def _weight(row: Mapping[str, Any]) -> Weight:
@@ -134,7 +144,10 @@ def _weight(row: Mapping[str, Any]) -> Weight:
         ready=whole(row["ready"], f"ready of {name}"),
         dtype=str(row.get("dtype", "float32")),
     )
-    _dtype(made.dtype)
+    if made.dtype not in DTYPES:
+        raise ValueError(f"the dtype of {name} is '{made.dtype}', which is none of {', '.join(DTYPES)}")
+    if made.numel > MOST_ELEMENTS:
+        raise ValueError(f"the shape of {name} has {made.numel:.3g} elements; {MOST_ELEMENTS:.3g} are the most")
     return made
 
 
@@ -146,10 +159,3 @@ def table(name: str, named: Sequence[tuple[str, Sequence[int]]], forward: Sequen
         for i, ((n, shape), f) in enumerate(zip(named, forward, strict=True))
     )
     return ModelTable(name, weights, **rest)
-
-
-def _dtype(name: str) -> torch.dtype:
-    found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype):
-        raise UsageError(f"'{name}' is not a type of torch's tensors.")
-    return found

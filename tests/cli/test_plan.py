@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from laconic.cli import main
 from laconic.sim.model import table
+from laconic.sim.network import Line
+from tests.planner.networks import network
 
 
 @pytest.fixture
@@ -54,6 +57,18 @@ def test_one_worker_has_a_table_too(words: list[str], capsys: pytest.CaptureFixt
     assert out.startswith("1 worker\n")
     assert "nobody to talk to" in out
     assert "Do not distribute" not in out
+
+
+def test_a_rank_that_was_probed_alone_says_nothing_about_more(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace(network(1), curves={}, cpu={}, line=Line(0.0, 0.0)).write(tmp_path / "network.json")
+    words[words.index("--network") + 1] = str(tmp_path / "network.json")
+    assert main([*words, "--workers", "1,32"]) == 2
+    said = capsys.readouterr()
+    assert "network.json was probed with one rank, which talks to nobody: it says nothing about 32 workers" in said.err
+    assert not said.out
+    assert main([*words, "--workers", "1"]) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from laconic.core.errors import PlanError
 from laconic.plan import Plan
 from laconic.planner.candidates import candidates
 from laconic.planner.risk import Risk
-from laconic.planner.search import ALONE, DDP, Planner, planner_of
+from laconic.planner.search import ALONE, DDP, Found, Planner, planner_of, ranked
 from laconic.sim.collective import Curve
+from laconic.sim.lanes import Step
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, table
 from laconic.sim.network import Line, Network
@@ -49,6 +50,28 @@ def test_one_worker_alone_stands_where_its_speed_puts_it(line: Line, place: int)
     found = planner(line).rank(4, candidates(lossy=False)).found
     assert found[place].text == ALONE
     assert [f.speedup for f in found if not f.distributes] == [1.0]
+
+
+def found(text: str, seconds: float, kind: Risk = Risk.LOSSLESS, world: int = 4) -> Found:
+    """One worker takes 1 s."""
+    return Found(text, world, kind, Step(seconds, seconds, 0.0, 0.0, 0.0, 0.0, ()), 1.0)
+
+
+def test_of_two_within_one_percent_the_milder_stands_first() -> None:
+    rows = [found("ef(sign)", 1.0, Risk.BIASED), found("bf16", 1.005, Risk.ROUNDED), found(DDP, 2.0)]
+    texts = [f.text for f in ranked(rows, found(ALONE, 1.0, world=1))]
+    assert texts == ["bf16", "ef(sign)", DDP, ALONE]
+
+
+def test_below_one_worker_alone_stands_only_what_is_slower() -> None:
+    rows = [found(DDP, 4.01), found("bf16", 3.99, Risk.ROUNDED), found("wfbp", 4.02)]
+    texts = [f.text for f in ranked(rows, found(ALONE, 1.0, world=1))]
+    assert texts == ["bf16", ALONE, DDP, "wfbp"]  # ddp is milder and within 1%, but no gain over one worker
+
+
+def test_where_all_are_slower_than_one_worker_the_milder_still_comes_first() -> None:
+    rows = [found("bf16", 4.5, Risk.ROUNDED), found(DDP, 4.51)]
+    assert [f.text for f in ranked(rows, found(ALONE, 1.0, world=1))] == [ALONE, DDP, "bf16"]
 
 
 def test_what_is_named_is_ranked_or_left_out_with_a_reason() -> None:
