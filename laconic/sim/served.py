@@ -13,7 +13,7 @@ What is not summed goes through the root of a tree alone.
 
 from __future__ import annotations
 
-from laconic.drive.simulate import Asked, Kind
+from laconic.drive.asked import Asked, Kind
 from laconic.drive.wiring import PIECE_BYTES, SMALL_BYTES
 from laconic.sim import closed
 from laconic.sim.network import Line
