@@ -32,6 +32,8 @@ from laconic.topology import AbstractTopology
 
 STEPS = range(LATE, LATE + 500, 51)  # odd and even ones, all over the longest period that we know
 
+SMALL = BucketSpec(0, ("x",), ((40, 250),))
+
 
 def told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopology, world: int) -> Told:
     """What a worker among `world` asks for to exchange this bucket."""
@@ -74,12 +76,18 @@ def _writes(compress: AbstractCompressor) -> bool:
 
 def _by_shapes(compress: AbstractCompressor, spec: BucketSpec, seat: Seat) -> Told | None:
     """On average, where steps say the same in other sizes: by turns (gradzip), or for some time (gradiveq)."""
-    first = on_meta(compress, spec, seat, LATE)
-    rest = [on_meta(compress, spec, seat, step) for step in STEPS[1:]] if first else []
-    if first is None or any(told is None or told.kinds != first.kinds for told in rest):
+    steps = STEPS if _takes_turns(compress, seat) else STEPS[:1]
+    seen = [on_meta(compress, spec, seat, step) for step in steps]
+    first, told = seen[0], [one for one in seen if one is not None]
+    if first is None or any(one.kinds != first.kinds for one in told):
         return first
-    rounds = zip(*(told.rounds for told in (first, *rest) if told), strict=True)
+    rounds = zip(*(one.rounds for one in told), strict=True)
     return replace(first, rounds=tuple(tuple(map(_mean, zip(*row, strict=True))) for row in rounds))
+
+
+@lru_cache(maxsize=256)
+def _takes_turns(compress: AbstractCompressor, seat: Seat) -> bool:
+    return len({on_meta(compress, SMALL, seat, step) for step in STEPS}) > 1
 
 
 def _mean(asks: Sequence[Asked]) -> Asked:
@@ -138,6 +146,7 @@ def fixed_code(compress: AbstractCompressor) -> AbstractOneShot | None:
     return None if inner.varies else inner
 
 
+@lru_cache(maxsize=4096)
 def declared(codec: AbstractOneShot, numel: int, router: AbstractTopology, world: int) -> tuple[tuple[Asked, ...], ...]:
     match router.route(codec.sparse, world):
         case Route.GATHER:
@@ -153,5 +162,4 @@ def declared(codec: AbstractOneShot, numel: int, router: AbstractTopology, world
 
 @lru_cache(maxsize=256)
 def _believed(compress: AbstractCompressor, codec: AbstractOneShot, router: AbstractTopology) -> bool:
-    spec = BucketSpec(0, ("x",), ((40, 250),))
-    return sampled(compress, spec, router, 3).rounds == declared(codec, spec.numel, router, 3)
+    return sampled(compress, SMALL, router, 3).rounds == declared(codec, SMALL.numel, router, 3)
