@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from laconic.buckets import Bucket
-from laconic.compress import Identity, letters
+from laconic.compress import AbstractCompressor, Identity, letters
 from laconic.compress.identity import average
 from laconic.core.errors import NonFiniteError
 from laconic.core.exchange import Exchange, Seat, Turn
@@ -35,18 +35,22 @@ if TYPE_CHECKING:
     from laconic.replica import Replica
 
 
+def mixed_by(topology: Gossip, compress: AbstractCompressor, bucket: Bucket) -> AbstractMixing:
+    """Small tensors beside a compressor travel whole: they are simply averaged."""
+    return DPSGD() if bucket.plain and compress != Identity() else topology.by
+
+
 class Gossiping:
     """Which algorithm mixes which bucket, with whom."""
 
     def __init__(self, plan: Plan, seat: Seat) -> None:
         assert isinstance(plan.topology, Gossip), "only gossip mixes models"
         self.topology = plan.topology.settle(seat.world)
-        self.seat, self._whole = seat, plan.compress == Identity()
+        self.seat, self._compress = seat, plan.compress
         self.pairs: Pairs | None = None  # where neighbours meet beside the training
 
     def by(self, bucket: Bucket) -> AbstractMixing:
-        """Small tensors beside a compressor travel whole: they are simply averaged."""
-        return DPSGD() if bucket.plain and not self._whole else self.topology.by
+        return mixed_by(self.topology, self._compress, bucket)
 
     def fresh(self, buckets: Sequence[Bucket]) -> list[Any]:
         """States for models that are equal on all ranks."""

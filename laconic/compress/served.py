@@ -27,6 +27,11 @@ from laconic.core.exchange import Exchanged, Route, Seat, Serve, Turn
 SMALLEST_CHUNK = 4096  # elements; below, one server is enough
 
 
+def chunk_count(numel: int, servers: int, align: int) -> int:
+    """How many servers a bucket is shared by."""
+    return max(1, min(servers, numel // SMALLEST_CHUNK, -(-numel // align)))
+
+
 def ticket(version: int) -> Tensor:
     """Stands for E in a worker's state: who multiplies E (`dist_ef`) multiplies it, and the server does so later."""
     return torch.tensor([version, 1.0], dtype=torch.float64)
@@ -109,8 +114,7 @@ async def serve(
     codec: AbstractOneShot, x: Tensor, keep: Keeping | None, state: Owned, spec: BucketSpec, turn: Turn
 ) -> Exchanged:
     desk = Desk(codec, spec, turn)
-    servers = turn.seat.router.owners(turn.world)
-    count = max(1, min(servers, x.numel() // SMALLEST_CHUNK, -(-x.numel() // codec.align)))
+    count = chunk_count(x.numel(), turn.seat.router.owners(turn.world), codec.align)
     cuts = chunks(x.numel(), count, codec.align)
     mine = [desk.write(x[a:b], s, keep and keep.part(a, b)) for s, (a, b) in enumerate(cuts)]
     sizes, again = [b - a for a, b in cuts], float(state.damping)

@@ -14,7 +14,8 @@ import torch
 from laconic.compress import AbstractCompressor, Identity
 from laconic.core import memory
 from laconic.core.bucket import BucketSpec
-from laconic.drive.simulate import Kind, Told, sampled
+from laconic.drive.asked import Kind, Told
+from laconic.drive.sampling import sampled
 from laconic.sim.machine import Coding
 from laconic.topology import AllReduce
 

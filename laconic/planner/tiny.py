@@ -23,7 +23,7 @@ import torch
 import torch.distributed as dist
 
 from laconic.distribute import distribute
-from laconic.drive.simulate import Kind
+from laconic.drive.asked import Kind
 from laconic.plan import Plan
 from laconic.planner.network_file import NetworkTable
 from laconic.sim.exchanges import Setting

@@ -2,27 +2,27 @@
 
     reduce S         the algorithm's closed form
     gather m         (n-1)(alpha + m beta)
-    deal m to each   (n-1)(alpha + m beta)
+    deal m to each   sum_j (alpha_j + m beta_j), of the worker for whom it takes longest
     post m, d times  d (alpha + m beta)
     through servers  served.py
 
 Seconds are split into latency, which keeps nobody busy, and time on the line, which rounds under way together share.
-On unequal lines the slowest way counts (for a ring this is exact), except for grids, doubling and trees of up to 2,048
-workers or 400,000 messages, which are ridden round by round (waves.py). `double_tree` and `mesh` are played up to 32
-workers; above that stands the bound of topology/cost.py. Where the network was measured, its table replaces the
-formula.
+On unequal lines the slowest way counts, except for deals. For rings, and gathers that go round, this is exact. Grids,
+doubling and trees of up to 2,048 workers or 400,000 messages are ridden round by round (waves.py). `double_tree` and
+`mesh` are played up to 32 workers; above that stands the bound of topology/cost.py. Where the network was measured, its
+table replaces the formula.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from laconic.drive.simulate import Asked, Kind
+from laconic.drive.asked import Asked, Kind
 from laconic.net.link import all_reduce_bytes
 from laconic.sim import closed
 from laconic.sim.network import Line, Network
@@ -67,6 +67,7 @@ class Collectives:
     world: int
     measured: Mapping[str, Curve] = field(default_factory=dict)
     _rides: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _deals: list[Line] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def round(self, asks: tuple[Asked, ...]) -> Wire:
         total = NOTHING
@@ -95,14 +96,20 @@ class Collectives:
                     "gather", m, Wire((n - 1) * line.alpha_s, (n - 1) * m * line.beta_s, (n - 1) * m, n - 1)
                 )
             case Kind.DEAL:
-                return self._table(
-                    "deal", m, Wire((n - 1) * line.alpha_s, (n - 1) * m * line.beta_s, (n - 1) * m, n - 1)
-                )
+                return self._table("deal", m, self._dealt(m))
             case Kind.POST:
                 d = ask.messages
                 return self._table("post", m, Wire(d * line.alpha_s, d * m * line.beta_s, d * m, d), d)
             case Kind.SERVE:
                 raise AssertionError("only servers serve")
+
+    def _dealt(self, nbytes: float) -> Wire:
+        """Messages to the own region are not as slow as those to others."""
+        if not self._deals:
+            self._deals.extend(self.network.to_all(self.world))
+        way = max(self._deals, key=lambda line: line.seconds(nbytes))
+        others = self.world - 1
+        return Wire(way.alpha_s, nbytes * way.beta_s, others * nbytes, others)
 
     def _table(self, name: str, nbytes: float, formula: Wire, times: int = 1) -> Wire:
         curve = self.measured.get(name)
@@ -126,6 +133,11 @@ class Collectives:
         exact = all(n in RINGS or self._ridden(n, shape) for n in names)
         bounded = any(n in closed.WITHOUT for n in names) and self.world > PLAYED
         return (*([] if self.network.uniform or exact else [WORST]), *([COUNTED] if bounded else []))
+
+    def bounds(self, asks: Sequence[tuple[Asked, ...]]) -> tuple[str, ...]:
+        """What `notes` leave out: swaps of pairs in an exchange among all."""
+        posts = any(a.kind is Kind.POST for r in asks for a in r)
+        return (WORST,) if posts and not self.network.uniform else ()
 
     def _reduce(self, nbytes: float) -> Wire:
         assert isinstance(self.topology, AllReduce), "gossip mixes by posts"

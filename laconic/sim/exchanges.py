@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from laconic import riders
 from laconic.buckets import Bucket, Unit, cut, units
-from laconic.compress.one_shot import AbstractOneShot
-from laconic.drive.simulate import Asked, Kind, Told, told
+from laconic.core.payload import HEADER_BYTES
+from laconic.drive.asked import Asked, Kind, Told
+from laconic.drive.sampling import letter_bytes
+from laconic.drive.simulate import told
+from laconic.gossiping import mixed_by
 from laconic.plan import Plan
 from laconic.sim.collective import Collectives, Curve
 from laconic.sim.machine import LaneCost, Machine, is_sparse
@@ -23,8 +26,6 @@ from laconic.sim.wire import Wire
 from laconic.sync import Subject
 from laconic.topology import Gossip
 from laconic.topology.allreduce import gathers
-
-HEADER = 24
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Exchange:
     wires: tuple[Wire, ...]
     last: int  # the place of its last gradient in the order of backward
     nbytes: int
-    how: str
+    notes: tuple[str, ...] = ()
     said: float = 0.0  # to servers that keep the model
     heard: float = 0.0  # from them
 
@@ -99,7 +100,7 @@ def _vote(nbytes: int, model: ModelTable, machine: Machine, ways: Collectives) -
 
 def _rider(name: str, nbytes: int, last: int, machine: Machine, ways: Collectives) -> Exchange:
     wire = _later(ways.round((_sum(nbytes, machine, ways),)), machine.sum_wait_s)
-    return Exchange(name, (machine.exchange_s, 0.0), (wire,), last, nbytes, "declared")
+    return Exchange(name, (machine.exchange_s, 0.0), (wire,), last, nbytes, ("declared",))
 
 
 def _sum(nbytes: int, machine: Machine, ways: Collectives) -> Asked:
@@ -113,7 +114,7 @@ def exchange_of(
 ) -> Exchange:
     machine, world, spec = setting.machine, setting.world, unit.spec
     if isinstance(plan.topology, Gossip):
-        asks = _gossip(plan.topology, b, world)
+        asks = _gossip(plan, plan.topology, b, world)
     elif b.plain:
         asks = Told(((_sum(spec.nbytes, machine, ways),),), "declared")
     else:
@@ -125,7 +126,8 @@ def exchange_of(
     rounds = [ways.update(said, heard)] if plan.subject is Subject.UPDATE else [ways.round(r) for r in asks.rounds]
     wires = tuple(_later(wire, cost.wait_s * (not i)) for i, wire in enumerate(rounds))
     last = max(ready[name] for name in b.spec.names)
-    return Exchange(spec.names[0], tuple(cpu), wires, last, spec.nbytes, asks.how, said, heard)
+    notes = (asks.how, *ways.bounds(asks.rounds))
+    return Exchange(spec.names[0], tuple(cpu), wires, last, spec.nbytes, notes, said, heard)
 
 
 def _update(b: Bucket, asks: Told, world: int) -> tuple[float, float]:
@@ -138,13 +140,12 @@ def _later(wire: Wire, wait_s: float) -> Wire:
     return wire._replace(latency_s=wire.latency_s + wait_s)
 
 
-def _gossip(topology: Gossip, b: Bucket, world: int) -> Told:
-    """A message to each neighbour, written by the bucket's compressor, or whole."""
-    graph = topology.graph.settle(world)
-    peers = graph.messages(world)
-    whole = b.plain or not topology.by.compresses
-    nbytes = b.spec.nbytes if whole else -(-b.compress.payload_bits(b.spec) // 8)
-    ask = Asked(Kind.POST, nbytes + HEADER, peers)
-    if not whole and isinstance(b.compress, AbstractOneShot) and b.compress.varies:
-        return Told(((Asked(Kind.POST, 8, peers),), (ask,)), "declared")
-    return Told(((ask,),), "declared")
+def _gossip(plan: Plan, topology: Gossip, b: Bucket, world: int) -> Told:
+    """A message to each neighbour: as the mixing says it, or written by the bucket's compressor."""
+    peers = topology.graph.settle(world).messages(world)
+    by = mixed_by(topology, plan.compress, b)
+    if b.plain:
+        return Told(((Asked(Kind.POST, by.plain_bytes(b.spec) + HEADER_BYTES, peers),),), "declared")
+    nbytes, how = letter_bytes(b.compress, by, b.spec)
+    lengths = (Asked(Kind.POST, 8, peers),)
+    return Told(((*[lengths] * (how != "declared"), (Asked(Kind.POST, nbytes, peers),))), how)

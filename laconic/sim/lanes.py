@@ -69,7 +69,7 @@ def report(fluid: Fluid, items: Sequence[Exchange], seconds: float, alone: float
         coding_s=sum(sum(i.cpu_s) for i in items),
         line_s=sum(w.line_s for i in items for w in i.wires),
         spans=tuple(fluid.spans),
-        notes=tuple(sorted({i.how for i in items})),
+        notes=tuple(sorted({note for i in items for note in i.notes})),
     )
 
 

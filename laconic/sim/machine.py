@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from laconic.compress import AbstractCompressor, Filtered, Identity
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
-from laconic.drive.simulate import Kind, Told
+from laconic.drive.asked import Kind, Told
 
 NOMINAL = 2e-9  # seconds an element: 2 GB/s of float32
 

@@ -10,7 +10,8 @@ after all workers, live in the last region.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from laconic.core.errors import UsageError
@@ -63,6 +64,14 @@ class Network:
             return Line(self.line.alpha_s, max(betas))
         return Line(self.across.alpha_s, max(*betas, self.across.beta_s))
 
+    def to_all(self, world: int) -> tuple[Line, ...]:
+        """A message to each other worker, latencies and lines added up: one for all who are alike."""
+        kind = [(self.region(w, world), self.own.get(w, self.line.beta_s)) for w in range(world)]
+        alike = {k: (kind.index(k), n) for k, n in Counter(kind).items()}
+        return tuple(
+            _added_up([(n - (i == j), self.between(i, j, world)) for j, n in alike.values()]) for i, _ in alike.values()
+        )
+
     def worst(self, world: int) -> Line:
         """The slowest way there is: what a step that everyone takes part in waits for."""
         if self.uniform:
@@ -72,6 +81,11 @@ class Network:
         if self.across is not None and world > 1:
             alpha, beta = max(alpha, self.across.alpha_s), max(beta, self.across.beta_s)
         return Line(alpha, beta)
+
+
+def _added_up(messages: Iterable[tuple[int, Line]]) -> Line:
+    counted = list(messages)
+    return Line(sum(n * line.alpha_s for n, line in counted), sum(n * line.beta_s for n, line in counted))
 
 
 def parse_line(text: str) -> Line:

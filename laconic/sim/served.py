@@ -18,7 +18,7 @@ root of a tree alone. Beside workers a server's messages are its host's, and one
 
 from __future__ import annotations
 
-from laconic.drive.simulate import Asked, Kind
+from laconic.drive.asked import Asked, Kind
 from laconic.drive.wiring import PIECE_BYTES, SMALL_BYTES
 from laconic.sim import closed
 from laconic.sim.network import Line

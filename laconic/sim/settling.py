@@ -17,7 +17,7 @@ from laconic.buckets import Bucket, Unit
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.units import seconds_text
-from laconic.drive.simulate import Asked, Kind
+from laconic.drive.asked import Asked, Kind
 from laconic.plan import Plan
 from laconic.schedule import Profile, Tac
 from laconic.schedule.queueing import Message, launch_order

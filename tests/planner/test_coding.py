@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from laconic.drive.simulate import Asked, Kind, Told
+from laconic.drive.asked import Asked, Kind, Told
 from laconic.plan import Plan
 from laconic.planner.coding import WORLD, coding_of, solved
 from laconic.sim.machine import spread

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from laconic.drive.asked import Asked, Kind
 from laconic.plan import Plan
 from laconic.sim.collective import COUNTED, WORST, Collectives
 from laconic.sim.network import Line, Network
@@ -29,3 +30,23 @@ UNEVEN = Network(Line(1e-5, 1e-9), {3: 8e-9})
 )
 def test_a_bound_is_noted(text: str, world: int, network: Network, notes: tuple[str, ...]) -> None:
     assert Collectives(Plan.parse(text).topology, network, world).notes == notes
+
+
+def test_a_deal_crosses_regions_only_for_those_who_live_there() -> None:
+    """Of seven messages four leave the region of half of the workers."""
+    network = Network(Line(1e-3, 1e-9), regions=2, across=Line(1e-1, 1e-8))
+    wire = Collectives(Plan.parse("none").topology, network, 8).wire(Asked(Kind.DEAL, 1000))
+    assert wire.latency_s == pytest.approx(3 * 1e-3 + 4 * 1e-1)
+    assert wire.line_s == pytest.approx(1000 * (3 * 1e-9 + 4 * 1e-8))
+    assert (wire.sent, wire.messages) == (7000, 7)
+
+
+def test_a_deal_waits_for_the_worker_with_the_slowest_line() -> None:
+    wire = Collectives(Plan.parse("none").topology, UNEVEN, 8).wire(Asked(Kind.DEAL, 1000))
+    assert wire.line_s == pytest.approx(7 * 1000 * 8e-9)
+
+
+def test_pairs_that_swap_over_unequal_lines_are_a_bound() -> None:
+    ways = Collectives(Plan.parse("gtopk(0.01)").topology, UNEVEN, 8)
+    assert ways.bounds([(Asked(Kind.POST, 100),)]) == (WORST,)
+    assert ways.bounds([(Asked(Kind.DEAL, 100),), (Asked(Kind.GATHER, 100),)]) == ()

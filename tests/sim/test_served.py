@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laconic.drive.simulate import Asked, Kind
+from laconic.drive.asked import Asked, Kind
 from laconic.drive.wiring import PIECE_BYTES, SMALL_BYTES
 from laconic.sim import closed, patterns
 from laconic.sim.network import Line, Network

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from laconic.drive.simulate import Kind, told
+from laconic.drive.asked import Kind
+from laconic.drive.simulate import told
 from laconic.plan import Plan
 from laconic.sim.exchanges import Setting
 from laconic.sim.fluid import Both, Fluid, Gate, Need, On
@@ -142,6 +143,12 @@ def test_layer_tables_have_the_published_number_of_parameters(name: str, million
     assert layer_table(name, batch=1).numel / 1e6 == pytest.approx(millions, rel=2e-3)
 
 
+def test_running_statistics_are_counted_among_what_travels() -> None:
+    """53,120 in ResNet-50: too many to wait for the vote, so they leave before it, in a message of their own."""
+    assert layer_table("resnet50", batch=1).statistics == 2 * 26_560
+    assert layer_table("bert-base", batch=1).statistics == 0
+
+
 def test_operations_are_the_published_ones() -> None:
     """4.09 GMACs for ResNet-50, 15.5 for VGG-16 (He 2016; Simonyan 2015)."""
     for name, macs in (("resnet50", 4.09e9), ("vgg16", 15.47e9)):
@@ -159,7 +166,7 @@ def test_operations_are_the_published_ones() -> None:
 def test_requests_are_those_of_the_exchange_itself(text: str, world: int) -> None:
     """On meta tensors or declared: the same bytes as a real exchange in this process."""
     from laconic.core.bucket import BucketSpec
-    from laconic.drive.simulate import sampled
+    from laconic.drive.sampling import sampled
 
     plan, spec = Plan.parse(text), BucketSpec(0, ("a", "b"), ((120, 100), (5000,)))
     seen = sampled(plan.compress, spec, plan.topology, world)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from laconic.core.errors import UsageError
+from laconic.inventory import norms_of
 from laconic.sim.model import ModelTable, table
 from laconic.sim.models.bert import Bert
 from laconic.sim.models.flops import operations
@@ -61,5 +62,7 @@ def layer_table(
         model = found.build()
     counted = operations(model, found.sample(batch))
     named = [(n, tuple(p.shape)) for n, p in counted.parameters]
-    made = table(name, named, [f / (tflops * 1e12) for f in counted.forward], batch=batch)
+    forward = [f / (tflops * 1e12) for f in counted.forward]
+    statistics = sum(2 * norm.num_features for norm in norms_of(model))
+    made = table(name, named, forward, batch=batch, statistics=statistics)
     return made if seconds is None else made.scaled(seconds)

@@ -128,6 +128,10 @@ class AbstractMixing(Component, ABC):
     async def mix(self, x: Tensor, state: Any, at: Around) -> Exchanged:
         """Does not modify x or state. `sent` is not used."""
 
+    def plain_bytes(self, spec: BucketSpec) -> float:
+        """What a message without a compressor holds behind its header, on average over rounds."""
+        return spec.numel * wide(spec).itemsize
+
     async def agree(self, x: Tensor, state: Any) -> Exchanged:
         """The one model that all workers end with: the mean."""
         mean = await Mean(x.clone())

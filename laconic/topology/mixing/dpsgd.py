@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from laconic.core.bucket import BucketSpec
 from laconic.core.exchange import Exchanged
 from laconic.topology.mixing.base import AbstractMixing, Around, wide
 
@@ -31,6 +32,9 @@ class DPSGD(AbstractMixing):
         start = x.to(wide(at.spec))
         mixed = at.pull(start, start, map(desk.read, heard))
         return Exchanged(mixed.to(x.dtype), x, state)
+
+    def plain_bytes(self, spec: BucketSpec) -> float:
+        return spec.nbytes
 
     def traits(self) -> dict[str, object]:
         return {"says": "the model", "graph": "any", "memory": "none"}

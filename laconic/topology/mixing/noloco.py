@@ -61,5 +61,8 @@ class NoLoCo(AbstractMixing):
         place = state.place + momentum
         return Exchanged(place.to(x.dtype), x, Slow(place, momentum))
 
+    def plain_bytes(self, spec: BucketSpec) -> float:
+        return 2 * super().plain_bytes(spec)
+
     def traits(self) -> dict[str, object]:
         return {"says": "two models", "graph": "any", "memory": "2 models"}

@@ -13,6 +13,7 @@ half-iteration a round, where the paper has up to 16.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -100,6 +101,11 @@ class PowerGossip(AbstractMixing):
                 target.sub_(step.view(target.shape), alpha=sign * weight)
             fresh.append(tuple(pairs))
         return Exchanged(new.to(x.dtype), x, tuple(fresh))
+
+    def plain_bytes(self, spec: BucketSpec) -> float:
+        """X V and X^T U by turns, and whole what does not shrink."""
+        low = [self.rank * sum(as_matrix(s)) / 2 if shrinks(s, self.rank) else math.prod(s) for s in spec.shapes]
+        return sum(low) * wide(spec).itemsize
 
     def traits(self) -> dict[str, object]:
         return {"says": "rank vectors a matrix and edge", "graph": "static, undirected", "memory": "vectors an edge"}

@@ -51,6 +51,9 @@ class PushSum(AbstractMixing):
         y, w = mean[:-1], mean[-1:]
         return Exchanged((y / w).to(x.dtype), x, Pushed(y, w))
 
+    def plain_bytes(self, spec: BucketSpec) -> float:
+        return (spec.numel + 1) * wide(spec).itemsize
+
     def traits(self) -> dict[str, object]:
         return {"says": "the model and its weight", "graph": "any, columns add up to one", "memory": "1 model"}
 
