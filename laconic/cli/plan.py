@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
             Plan.parse(text)  # a typo is told before anything is predicted
     planner = planner_from(args.model, args.network)
     _check_probed(planner, args.network, max(worlds))
-    texts, out = candidates(lossy=args.lossy, servers=True), []
+    texts, out = candidates(lossy=args.lossy, servers=True, long=True), []
     for world in worlds:
         ranking = planner.rank(world, texts, also)
         why = reasons(planner, ranking)

@@ -214,9 +214,8 @@ def _believed(compress: AbstractCompressor, codec: AbstractOneShot, router: Abst
 def _scaled(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopology, world: int) -> Told:
     small = spec if spec.numel <= SAMPLE else matrix_of(SAMPLE, spec)
     few = min(world, MOST_WORKERS)
-    seen = sampled(compress, small, router, few)
     share = spec.numel / max(1, small.numel)
-    rounds = tuple(tuple(_at(a, share, few, world) for a in r) for r in seen.rounds)
+    rounds = tuple(tuple(_at(a, share, few, world) for a in r) for r in _rounds(compress, small, router, few))
     if world > few:
         rounds += rounds[-1:] * _more_rounds(compress, router, len(rounds), world)
     return Told(rounds, f"sampled with {few} workers" + ("" if share == 1 else f", {small.numel} elements"))
@@ -224,8 +223,8 @@ def _scaled(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopo
 
 def _more_rounds(compress: AbstractCompressor, router: AbstractTopology, rounds: int, world: int) -> int:
     """Trees (gtopk) take a round more each time workers double: seen between four and eight of them."""
-    twice = sampled(compress, BucketSpec(0, ("x",), ((40, 250),)), router, 2 * MOST_WORKERS)
-    grown = len(twice.rounds) - rounds
+    twice = _rounds(compress, BucketSpec(0, ("x",), ((40, 250),)), router, 2 * MOST_WORKERS)
+    grown = len(twice) - rounds
     return max(0, grown) * max(0, (world - 1).bit_length() - (MOST_WORKERS - 1).bit_length())
 
 
@@ -241,6 +240,14 @@ def matrix_of(numel: int, like: BucketSpec) -> BucketSpec:
     """One square matrix of so many elements."""
     side = math.isqrt(numel)
     return BucketSpec(0, ("x",), ((side, side),), like.dtype)
+
+
+@lru_cache(maxsize=256)
+def _rounds(
+    compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopology, world: int
+) -> tuple[tuple[Asked, ...], ...]:
+    """All buckets that are larger than a sample have one and the same."""
+    return sampled(compress, spec, router, world).rounds
 
 
 def sampled(

@@ -1,6 +1,7 @@
 """Plans worth a thought by themselves; combined.py puts the best of them together.
 
-Orders that are worked out while training stand here too; where virtual time cannot follow one, it is passed over.
+Where virtual time cannot follow one, it is passed over. Some only show what they are worth in a long training: orders
+that are worked out while training (besides `planned`), and rounds of a hundred steps.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ LOSSLESS = (
     "allreduce(sra)",
     "ps(colocated)",
 )
+SETTLED = ("mgwfbp", "priority", "crossed")  # by measured steps
 SERVERS = ("ps(servers=2)", "ps(servers=8)")  # on hosts of their own
 COMPRESSED = (
     "bf16",
@@ -41,6 +43,8 @@ COMPRESSED = (
     "ef(powersgd(8))",
 )
 RARE = ("local(4)", "local(8)", "local(32)")
+RARER = ("diloco(h=100, fragments=4, overlap=5)",)
+STALE_SERVERS = ("ssp(3) / ps(colocated)", *(f"ssp(3) / {where}" for where in SERVERS))
 GOSSIP = ("gossip(ring)", "gossip(one_peer_exp)", "gossip(exp)")
 
 
@@ -49,11 +53,13 @@ def compressors() -> list[str]:
     return list(COMPRESSED)
 
 
-def candidates(*, lossy: bool, servers: bool = False) -> list[str]:
-    """Plan texts, mildest first. `servers`: also those that need more hosts than workers."""
-    lossless = [*LOSSLESS, *(SERVERS if servers else ())]
+def candidates(*, lossy: bool, servers: bool = False, long: bool = False) -> list[str]:
+    """Plan texts, mildest first. `servers`: also those that need more hosts than workers; `long`: also those that a try
+    of a few dozen steps cannot judge."""
+    lossless = [*LOSSLESS, *(SETTLED if long else ()), *(SERVERS if servers else ())]
     if not lossy:
         return lossless
     both = [f"{when} / {what}" for when in RARE for what in ("bf16", "ef(powersgd(4))", "ef(topk(0.01))")]
     order = [f"{what} / fifo(bucket=1GiB)" for what in ("ef(sign)", "ef(topk(0.01))", "ef(powersgd(2))")]
-    return [*lossless, *COMPRESSED, *order, *RARE, *both, *GOSSIP]
+    stale = [*RARE, *(RARER if long else ()), *both, *(STALE_SERVERS if servers else ()), *GOSSIP]
+    return [*lossless, *COMPRESSED, *order, *stale]
