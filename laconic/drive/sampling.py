@@ -148,12 +148,16 @@ def _watched(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTop
     return sampled(compress, spec, router, world, turns=2)
 
 
-@lru_cache(maxsize=1024)
 def allotted(cgx: CGX, spec: BucketSpec) -> tuple[int, ...]:
     """How many bits it gives each tensor, once it has seen noise."""
-    known = spec if spec.numel <= SAMPLE else matrix_of(SAMPLE, spec)
-    bits = _sampled(cgx, known, AllReduce(), 2, (0,))[1][0].bits.tolist()
-    return tuple(bits if known is spec else bits * len(spec.shapes))
+    if spec.numel <= SAMPLE:
+        return _bits(cgx, BucketSpec(0, ("x",) * len(spec.shapes), spec.shapes, spec.dtype))
+    return _bits(cgx, matrix_of(SAMPLE, spec)) * len(spec.shapes)
+
+
+@lru_cache(maxsize=1024)
+def _bits(cgx: CGX, spec: BucketSpec) -> tuple[int, ...]:
+    return tuple(_sampled(cgx, spec, AllReduce(), 2, (0,))[1][0].bits.tolist())
 
 
 @lru_cache(maxsize=1024)

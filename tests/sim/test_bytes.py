@@ -119,7 +119,7 @@ def setting() -> Setting:
 def test_a_step_of_real_replicas_sends_what_is_foretold(text: str) -> None:
     """Gradients, votes, running statistics; to a few bytes of rounding in a ring's shares."""
     plan = Plan.parse(text)
-    first, last = virtual(plan, job(), WORLD, 2 * PERIOD, PERIOD, 1.0).seen
+    first, last = virtual(plan, job(), WORLD, 2 * PERIOD, PERIOD, lambda _: 1.0).seen
     assert simulate(plan, setting()).sent_bytes == pytest.approx(
         (last.sent_bytes - first.sent_bytes) / PERIOD, rel=0.005
     )
@@ -129,7 +129,7 @@ def test_a_step_of_real_replicas_sends_what_is_foretold(text: str) -> None:
 def test_letters_of_varying_length_are_as_long_as_foretold(code: str) -> None:
     """Within 15 %: differences of models are not the noise that was sampled."""
     plan = Plan.parse(f"gossip(ring, choco) / {code}")
-    first, last = virtual(plan, job(), WORLD, 2 * PERIOD, PERIOD, 1.0).seen
+    first, last = virtual(plan, job(), WORLD, 2 * PERIOD, PERIOD, lambda _: 1.0).seen
     assert simulate(plan, setting()).sent_bytes == pytest.approx(
         (last.sent_bytes - first.sent_bytes) / PERIOD, rel=0.15
     )
