@@ -14,6 +14,7 @@ from laconic.net.link import Link
 from laconic.plan import Plan
 from laconic.sim.collective import Collectives
 from laconic.sim.network import Line, Network
+from laconic.topology import ParameterServer
 from tests.zoo import noise
 
 LARGE = BucketSpec(0, ("a", "b"), ((300, 200), (20_000,)))  # more than a sample
@@ -54,9 +55,11 @@ def counted(plan: Plan, spec: BucketSpec, world: int) -> float:
     ],
 )
 def test_many_workers_say_what_a_sample_says_they_would(text: str, world: int) -> None:
-    """Within 10 %: what is said depends on data, and what is gathered is as long as the longest."""
+    """Within 10 %: what is said depends on data, and what is gathered is as long as the longest. Lockstep's links do not
+    see what a host's own server passes on, nor that a host's own share stays there."""
     plan = Plan.parse(text)
-    assert foretold(plan, LARGE, world) == pytest.approx(counted(plan, LARGE, world), rel=0.1)
+    beside = 2 * (world - 1) / world if plan.topology == ParameterServer(layout="colocated") else 1.0
+    assert foretold(plan, LARGE, world) == pytest.approx(beside * counted(plan, LARGE, world), rel=0.1)
 
 
 @pytest.mark.parametrize("world", [4, 8, 16, 32])
