@@ -55,8 +55,8 @@ def counted(plan: Plan, spec: BucketSpec, world: int) -> float:
     ],
 )
 def test_many_workers_say_what_a_sample_says_they_would(text: str, world: int) -> None:
-    """Within 10 %: what is said depends on data, and what is gathered is as long as the longest. Lockstep's links do not
-    see what a host's own server passes on, nor that a host's own share stays there."""
+    """Within 10 %: what is said depends on data, and what is gathered is as long as the longest. Links in lockstep do
+    not see what a host's own server passes on, nor that a host's own share stays there."""
     plan = Plan.parse(text)
     beside = 2 * (world - 1) / world if plan.topology == ParameterServer(layout="colocated") else 1.0
     assert foretold(plan, LARGE, world) == pytest.approx(beside * counted(plan, LARGE, world), rel=0.1)
