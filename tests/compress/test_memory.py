@@ -62,7 +62,7 @@ def test_buckets_hold_one_parameter_group_where_rates_matter():
     groups = [{"params": [model[0].weight], "lr": 0.1}, {"params": [model[2].weight, model[0].bias, model[2].bias]}]
     optimizer = torch.optim.SGD(groups, lr=0.2)
     replica = distribute(model, optimizer, "dist_ef(sign, beta=0)")
-    rates = {name: replica._lr(b) for b in replica.buckets for name in b.spec.names}  # type: ignore[union-attr]
+    rates = {name: replica.lr(b) for b in replica.buckets for name in b.spec.names}  # type: ignore[union-attr]
     assert rates == {"0.weight": 0.1, "2.weight": 0.2, "0.bias": 0.2, "2.bias": 0.2}
 
 
