@@ -8,6 +8,7 @@ import torch
 from laconic.compress import ErrorFeedback, GradZip, PowerSGD
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
+from laconic.distribute import distribute
 from tests.laws.world import World
 from tests.zoo import noise
 
@@ -73,3 +74,18 @@ def test_in_an_error_memory_everything_is_said_in_the_end():
 def test_a_rank_of_nothing_is_refused():
     with pytest.raises(PlanError, match="gradzip"):
         GradZip(0)
+
+
+def test_both_sides_take_turns_where_blocks_do():
+    """By turns of all, a bucket of two blocks would always be at an even one, or always at an odd one."""
+    model = torch.nn.Sequential(*(torch.nn.Linear(64, 64, bias=False) for _ in range(4)))
+    replica = distribute(model, torch.optim.SGD(model.parameters(), lr=0.1), "gradzip(2) / blocks(2) / wfbp")
+    before = list(replica.state)
+    for _ in range(4):
+        model(torch.ones(2, 64)).sum().backward()
+        replica.optimizer.step()
+        replica.optimizer.zero_grad()
+    for was, now in zip(before, replica.state, strict=True):
+        assert not torch.equal(was.left[0], now.left[0])
+        assert not torch.equal(was.right[0], now.right[0])
+    replica.close()
