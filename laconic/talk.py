@@ -163,9 +163,9 @@ class Talk:
     def place(self, unit: Unit) -> Place:
         return Place(self.replica.turns, unit.bucket, unit.spec.names[0], unit.chunk, unit.spec.id)
 
-    def place_after(self, units: int, what: str) -> Place:
-        """Of a message that belongs to no unit."""
-        return Place(self.replica.turns, len(self.replica.units) + units, what)
+    def place_after(self, number: int, what: str) -> Place:
+        """Of a message that belongs to no unit: the first of them is 0."""
+        return Place(self.replica.turns, len(self.replica.units) + number, what)
 
     # ------------------------------------------------------------- what leaves with it: statistics, the vote
 
