@@ -30,10 +30,12 @@ def verdict(comparison: Comparison) -> list[str]:
     if ddp is None or best is None:
         said.append("DDP has no result, so nothing can be compared with it.")
     else:
-        plans = [line for line in rows if line.row.kind is Kind.PLAN and line.step_s is not None]
+        ran = [line for line in rows if line.row.kind is Kind.PLAN and line.step_s is not None]
+        plans = [line for line in ran if line.row.plan != DDP]
         worse = _worse_rows(rows, ddp, setting.until)
         said += _winner(plans, best, worse)
         said += [text for line in plans if (text := _speed(line, ddp, best))]
+        said += [_itself(line) for line in ran if line.row.plan == DDP]
         said += worse.values() or _as_good(rows, ddp, setting.until)
     said += _noise(rows)
     said += _target(rows, setting.until)
@@ -76,6 +78,12 @@ def _speed(line: Line, ddp: Line, best: Line) -> str | None:
         lost = f"{to_best:.2f}x its speed{_overlap(line, best)}"
         return f"{line.row.text} beats DDP ({to_ddp:.2f}x) but LOSES to {_name(best)}: {lost}."
     return None
+
+
+def _itself(line: Line) -> str:
+    """Where `auto` keeps DDP."""
+    ratio = line.ratio_to_ddp or 0.0
+    return f"{line.row.text}: DDP is the answer. Both rows are the same program; {ratio:.2f}x is this machine's noise."
 
 
 def _overlap(line: Line, other: Line) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from laconic.cli import auto, profile
-from laconic.cli.auto import Finalist, Trial, _finalists, _settle, choose, is_auto, longest, refuse_elsewhere
+from laconic.cli.auto import Finalist, Trial, _best, _finalists, _settled, choose, is_auto, longest, refuse_elsewhere
 from laconic.core.errors import LaconicError, PlanError
 from laconic.launch.job import Script, local_sites
 from laconic.planner.risk import Risk
@@ -66,21 +68,37 @@ def test_a_network_that_cannot_be_measured_is_left_to_ddp(monkeypatch: pytest.Mo
     assert said[-1].startswith("auto: DDP. The network could not be measured. Probing took too long")
 
 
+WFBP, FIFO = Finalist("wfbp", Risk.LOSSLESS, 1.0), Finalist("fifo", Risk.LOSSLESS)
+
+
 def test_a_plan_must_win_every_try_by_three_percent() -> None:
     said: list[str] = []
-    a, b = Finalist("wfbp", Risk.LOSSLESS, 1.0), Finalist("fifo", Risk.LOSSLESS)
     seen = {"ddp": [2.0, 2.0], "wfbp": [1.0, 1.99], "fifo": [1.5, 1.5]}
-    assert _settle([a, b], seen, said.append) == "fifo"
+    assert _best([WFBP, FIFO], seen, said.append) is FIFO
     assert said[0].endswith("(predicted 1 s).")
     assert said[1].endswith("times as fast as DDP.")
-    assert said[-1] == "auto: training with fifo."
-    assert _settle([a], seen, said.append) == "ddp"
-    assert "DDP is the answer" in said[-1]
+    assert _best([WFBP], seen, said.append) is None
 
 
 def test_a_plan_that_failed_once_is_not_taken() -> None:
-    tried = {"ddp": [2.0, 2.0], "wfbp": [1.0]}
-    assert _settle([Finalist("wfbp", Risk.LOSSLESS)], tried, lambda _: None) == "ddp"
+    assert _best([WFBP], {"ddp": [2.0, 2.0], "wfbp": [1.0]}, lambda _: None) is None
+
+
+def test_the_best_must_win_once_more_beside_ddp_alone() -> None:
+    said: list[str] = []
+    asked: list[list[str]] = []
+
+    def tried(some: Sequence[Finalist]) -> dict[str, list[float]]:
+        asked.append([f.text for f in some])
+        return {"ddp": [2.0, 2.0], "wfbp": [1.0, 1.0], "fifo": [1.5, 1.5]} if len(some) > 1 else again
+
+    again = {"ddp": [2.0, 2.0], "wfbp": [1.1, 1.1]}
+    assert _settled([WFBP, FIFO], tried, said.append) == "wfbp"
+    assert asked == [["wfbp", "fifo"], ["wfbp"]]
+    assert said[-1] == "auto: training with wfbp."
+    again = {"ddp": [2.0, 2.0], "wfbp": [1.1, 1.99]}
+    assert _settled([WFBP, FIFO], tried, said.append) == "ddp"
+    assert said[-1] == "auto: DDP is the answer: wfbp was not 3% faster in every try."
 
 
 def test_a_script_too_short_to_measure_is_trained_with_ddp(monkeypatch: pytest.MonkeyPatch) -> None:

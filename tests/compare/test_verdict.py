@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from laconic.compare.lines import Comparison
+from dataclasses import replace
+
+from laconic.compare.lines import Comparison, Result
 from laconic.compare.measured import Point, Run
+from laconic.compare.rows import Kind, read
 from laconic.compare.target import Target
 from laconic.compare.verdict import verdict
 from tests.compare.made import comparison, run
@@ -47,6 +50,14 @@ def test_a_winner_whose_model_is_worse_is_followed_by_the_fastest_one_that_is_no
 def test_runs_that_overlap_are_said_to():
     texts = said({"ddp": [run(1.0), run(1.2)], "local(8)": [run(1.1), run(1.3)]})
     assert any("LOSES to DDP" in text and "may be chance" in text for text in texts)
+
+
+def test_where_auto_keeps_ddp_neither_row_wins():
+    made = comparison({"ddp": [run(1.0)], "local(8)": [run(0.5)]})
+    kept = replace(read("ddp"), text="auto = ddp", kind=Kind.PLAN)
+    texts = verdict(replace(made, results=(*made.results, Result(kept, (run(0.4),)))))
+    assert texts[0].startswith("Fastest plan: local(8)")
+    assert "auto = ddp: DDP is the answer. Both rows are the same program; 2.50x is this machine's noise." in texts
 
 
 def test_the_floor_and_the_baselines_are_never_said_to_lose():
