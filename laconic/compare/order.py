@@ -1,6 +1,7 @@
 """In what order rows run: all of them once, then all of them again, so that a machine's moods strike everybody.
 
-Each repetition starts one row later than the one before it: nobody always runs first, or always after the same row.
+Each repetition starts one row later than the one before it, and every second one goes backwards: nobody always runs
+first, or always after the same row.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Turn:
 
 
 def turns(rows: Sequence[Row], repeat: int) -> list[Turn]:
-    shifted = ((r, rows[(r + i) % len(rows)]) for r in range(repeat) for i in range(len(rows)))
+    shifted = ((r, rows[(r + (-i if r % 2 else i)) % len(rows)]) for r in range(repeat) for i in range(len(rows)))
     return [Turn(number, repetition, row) for number, (repetition, row) in enumerate(shifted, 1)]
 
 

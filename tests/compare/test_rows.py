@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise, permutations
+
 import pytest
 
 from laconic.compare.order import evaluate_every, turns
@@ -50,12 +52,14 @@ def test_a_plan_among_the_baselines_is_refused():
         names_a_baseline(["bf16"])
 
 
-def test_repetitions_are_interleaved_and_start_one_row_later_each():
+def test_repetitions_are_interleaved_start_one_row_later_each_and_turn_round():
     rows = choose(["bf16"], [])  # ddp, bf16, silent
     order = turns(rows, 3)
     assert [turn.number for turn in order] == list(range(1, 10))
     names = [[turn.row.text for turn in order if turn.repetition == r] for r in range(3)]
-    assert names == [["ddp", "bf16", "silent"], ["bf16", "silent", "ddp"], ["silent", "ddp", "bf16"]]
+    assert names == [["ddp", "bf16", "silent"], ["bf16", "ddp", "silent"], ["silent", "ddp", "bf16"]]
+    before = [(a.row.text, b.row.text) for a, b in pairwise(turns(rows, 6)) if a.repetition == b.repetition]
+    assert sorted(before) == sorted(2 * list(permutations(("ddp", "bf16", "silent"), 2)))
 
 
 def test_the_period_is_the_distance_between_two_talks():

@@ -7,7 +7,7 @@ from laconic.compare.rows import choose
 from laconic.compare.show import Show
 from tests.compare.made import run
 
-TURNS = turns(choose(["bf16"], []), 2)  # ddp, bf16, silent; then one later
+TURNS = turns(choose(["bf16"], []), 2)  # ddp, bf16, silent; then bf16, ddp, silent
 
 
 class Terminal(io.StringIO):
