@@ -4,9 +4,9 @@
     laconic probe --hosts 4 --rate 100mbit -o network.json
     laconic plan --model model.json --network network.json --workers 4,32,1024 --lossy --why
 
-Without --lossy only plans that compute the same mean as DDP are looked at, besides those named by --also. DDP and one
-worker alone always have a row. In place of files: a built-in model's name, and a link as in 10gbit:50us. How well it
-predicts: docs/planner.md.
+Without --lossy only plans that compute the same mean as DDP are looked at, besides those named by --also. DDP, one
+worker alone and the fastest of each class of risk always have a row. In place of files: a built-in model's name, and a
+link as in 10gbit:50us. How well it predicts: docs/planner.md.
 """
 
 from __future__ import annotations
@@ -100,8 +100,10 @@ def _check_probed(planner: Planner, network: str, world: int) -> None:
 
 
 def shown(ranking: Ranking, top: int, also: Sequence[str]) -> list[Found]:
-    """The first ones, and whatever else is always shown: DDP, one worker alone, what was asked for by name."""
-    always = {DDP, ALONE, *also}
+    """The first ones, and whatever else is always shown: the fastest of each class of risk, DDP, one worker alone, what
+    was asked for by name."""
+    fastest = {f.risk: f.text for f in reversed(ranking.found) if f.distributes}
+    always = {DDP, ALONE, *also, *fastest.values()}
     return [f for place, f in enumerate(ranking.found) if place < top or f.text in always]
 
 

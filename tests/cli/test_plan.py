@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from laconic.cli import main
+from laconic.planner.risk import Risk
 from laconic.sim.model import table
 from laconic.sim.network import Line
 from tests.planner.networks import network
@@ -37,7 +38,13 @@ def test_a_ranking_with_reasons(words: list[str], capsys: pytest.CaptureFixture[
     found = ranked(words, capsys)
     assert found["workers"] == 4
     assert found["plans"][0]["x_ddp"] > 1
-    assert [row["plan"] for row in found["plans"][3:]] in (["one worker alone", "ddp"], ["ddp", "one worker alone"])
+    assert {"one worker alone", "ddp"} < {row["plan"] for row in found["plans"]}
+    everything = ranked([*words[:-1], "1000"], capsys)["plans"]
+    assert found["plans"][:3] == everything[:3]
+    fastest = {row["risk"]: row["plan"] for row in reversed(everything) if row["distributed"]}
+    assert set(fastest) == {risk.value for risk in Risk}
+    shown = {row["plan"] for row in found["plans"][3:]}
+    assert shown == {"one worker alone", "ddp", *fastest.values()} - {row["plan"] for row in everything[:3]}
     assert [row["speedup"] for row in found["plans"] if not row["distributed"]] == [1.0]
 
 
