@@ -24,32 +24,26 @@ from laconic.cli.servers import job_key
 from laconic.compare.lines import Setting
 from laconic.compare.measured import Run
 from laconic.compare.order import Turn
+from laconic.compare.rows import Row
 from laconic.compare.rows import read as read_row
 from laconic.compare.run import Request, run_once
 from laconic.compare.show import Show
 from laconic.core.errors import LaconicError, PlanError
 from laconic.core.units import seconds_text
 from laconic.launch.job import Script, Site
-from laconic.pilot import WARM, WATCH
 from laconic.plan import Plan
 from laconic.planner.candidates import candidates
 from laconic.planner.coding import coding_of
+from laconic.planner.finalists import STEPS, Finalist, finalists, nothing_to_try
 from laconic.planner.network_file import slow_pairs
 from laconic.planner.risk import Risk
-from laconic.planner.search import DDP, Ranking, planner_of
+from laconic.planner.search import DDP, planner_of
 from laconic.planner.why import alone
-from laconic.schedule.halving import ROUNDS, WINDOW
 from laconic.sim.machine import Coding
-from laconic.sim.turns import period
 
 AUTO, LOSSY = "auto", "auto(lossy)"
-STEPS = 24  # of a try
-SETTLING = WARM + WATCH + 2 * ROUNDS * (WINDOW + 1) + 2  # steps until a measured order has been tried against the usual
-FEW = 8  # steps after that, at least
 TRIES = 2
-FINALISTS = 2  # besides DDP
 WORTH = 1.03
-PLANNED, WAITS = "planned", 0.1  # tried where DDP waits for more than this share of a step
 LIMIT_S = 1800.0
 
 Say = Callable[[str], None]
@@ -74,44 +68,6 @@ class Trial:
         return {k: v for k, v in self.env.items() if k != "LACONIC_PLAN"} | {"LACONIC_TRACE": ""}
 
 
-@dataclass(frozen=True)
-class Finalist:
-    """What is tried against DDP."""
-
-    text: str
-    risk: Risk
-    predicted_s: float | None = None  # None: virtual time cannot follow it
-
-    @property
-    def settling(self) -> int:
-        """Steps until an order that is worked out while training has been."""
-        return SETTLING if self.text != DDP and Plan.parse(self.text).schedule.is_measured else 0
-
-    @property
-    def every(self) -> int:
-        """Steps from one exchange to the next."""
-        return 1 if self.text == DDP else period(Plan.parse(self.text))
-
-    @property
-    def steps(self) -> int:
-        """Of a try: rare exchanges have to be seen, too."""
-        return self.settling + STEPS // 2 if self.settling else max(STEPS, self._rarest)
-
-    @property
-    def _rarest(self) -> int:
-        """Steps in which a plan that talks now and then has talked twice."""
-        return 2 * self.every + 1 if self.every > 1 else 0
-
-    def settles(self, steps: int) -> bool:
-        """Is a training of so many steps long enough for it?"""
-        return steps >= (self.settling + FEW if self.settling else self._rarest)
-
-
-def longest() -> int:
-    """A script that takes so many steps can be tried with any candidate."""
-    return max(Finalist(text, Risk.STALE).steps for text in candidates(lossy=True))
-
-
 def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = None) -> str:
     """The text of the plan to train with; `ddp` where nothing is worth the change."""
     say = say or _stderr
@@ -132,11 +88,13 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     ranking = planner_of(model, table).rank(len(sites), texts)
     for sentence in (*slow_pairs(table), *alone(ranking)):
         say(f"auto: {sentence}")
-    finalists = [f for f in _finalists(ranking) if trial.steps is None or f.settles(trial.steps)]
-    if not finalists:
-        say("auto: DDP. No other plan allowed here is predicted to be faster.")
+    some = finalists(ranking, trial.steps)
+    if trial.steps is None and (needed := max((f.steps for f in some), default=0)) > STEPS:
+        some = finalists(ranking, _length(needed, trial, sites))
+    if not some:
+        say(f"auto: DDP. {nothing_to_try(ranking)}")
         return DDP
-    return _settled(finalists, lambda some: _tried([Finalist(DDP, Risk.LOSSLESS), *some], trial, sites, say), say)
+    return _settled(some, lambda these: _tried([Finalist(DDP, Risk.LOSSLESS), *these], trial, sites, say), say)
 
 
 def _codings(texts: Sequence[str]) -> dict[str, Coding]:
@@ -148,39 +106,49 @@ def _codings(texts: Sequence[str]) -> dict[str, Coding]:
     return wanted
 
 
-def _finalists(ranking: Ranking) -> list[Finalist]:
-    """The fastest by prediction, as long as DDP is not predicted to beat them; and `planned` where DDP waits: it is
-    lossless, and keeps DDP's buckets unless its own are faster."""
-    ddp = ranking.ddp
-    better = [f for f in ranking.found if f.distributes and f.text not in (DDP, "none")]
-    better = [f for f in better if f.step.seconds < ddp.step.seconds]
-    out = [Finalist(f.text, f.risk, f.step.seconds) for f in better[:FINALISTS]]
-    if ddp.step.exposed_s > WAITS * ddp.step.seconds and PLANNED not in [f.text for f in out]:
-        known = next((f.step.seconds for f in ranking.found if f.text == PLANNED), None)
-        out.append(Finalist(PLANNED, Risk.LOSSLESS, known))
-    return out
+def _length(needed: int, trial: Trial, sites: Sequence[Site]) -> int | None:
+    """How many steps a script takes, seen under DDP; None: as many as are needed, or more."""
+    row = read_row(DDP)
+    request = _request([row], trial, sites, needed)
+    came = run_once(request, Turn(0, 0, row), sites, Show([], sys.stderr))
+    if not isinstance(came, Run):
+        raise LaconicError(f"auto: DDP itself failed: {came}")
+    return came.steps if came.steps < needed else None
+
+
+def _request(rows: Sequence[Row], trial: Trial, sites: Sequence[Site], last_step: int) -> Request:
+    setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
+    variables = {**trial.variables, **job_key(None, os.environ, insecure=False)}
+    return Request(setting, tuple(rows), trial.script, LIMIT_S, last_step, variables)
 
 
 def _tried(finalists: Sequence[Finalist], trial: Trial, sites: Sequence[Site], say: Say) -> Tries:
-    """Measured steps, by turns."""
-    rows = [read_row(f.text) for f in finalists]
-    setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
-    variables = {**trial.variables, **job_key(None, os.environ, insecure=False)}
-    request = Request(setting, tuple(rows), trial.script, LIMIT_S, STEPS, variables)
-    show = Show([], sys.stderr)
+    """Measured steps, by turns, every second time backwards; a plan that failed is not tried again."""
+    rows = {f: read_row(f.text) for f in finalists}
+    request, show = _request([*rows.values()], trial, sites, STEPS), Show([], sys.stderr)
     seen: dict[str, list[float]] = {f.text: [] for f in finalists}
     for repetition in range(TRIES):
-        for number, (f, row) in enumerate(zip(finalists, rows, strict=True)):
-            came = run_once(replace(request, last_step=f.steps), Turn(number, repetition, row), sites, show)
-            if isinstance(came, Run) and not f.settles(came.steps):
-                say(f"auto: {f.text} is left out: the script ends after {came.steps} steps, too few to judge it.")
-            elif isinstance(came, Run):
+        for number, f in enumerate([*rows][:: -1 if repetition % 2 else 1]):
+            came = run_once(replace(request, last_step=f.steps), Turn(number, repetition, rows[f]), sites, show)
+            problem = _problem(f, came)
+            if problem is None:
+                assert isinstance(came, Run)
                 seen[f.text].append(came.step_s)
             elif f.text == DDP:
                 raise LaconicError(f"auto: DDP itself failed: {came}")
             else:
-                say(f"auto: {f.text} failed and is left out: {came.splitlines()[0]}")
+                say(f"auto: {f.text} {problem}")
+                del rows[f]
     return seen
+
+
+def _problem(f: Finalist, came: Run | str) -> str | None:
+    """Why a try does not count."""
+    if isinstance(came, str):
+        return f"failed and is left out: {came.splitlines()[0]}"
+    if not f.settles(came.steps):
+        return f"is left out: the script ends after {came.steps} steps, too few to judge it."
+    return None
 
 
 def _settled(finalists: Sequence[Finalist], tried: Callable[[Sequence[Finalist]], Tries], say: Say) -> str:

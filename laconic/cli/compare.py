@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from laconic.cli.auto import Trial, choose, is_auto, longest
+from laconic.cli.auto import Trial, choose, is_auto
 from laconic.cli.lab_options import add_lab_options, lab_spec
 from laconic.cli.lab_options import sites as hosts_of
 from laconic.cli.machine import facts
@@ -40,6 +40,7 @@ from laconic.core.files import check_writable, write_whole
 from laconic.lab.enter import enter, inside
 from laconic.lab.spec import LabSpec
 from laconic.launch.job import Site, local_sites
+from laconic.planner.finalists import longest
 from laconic.planner.profiler import WANTED
 
 WORLD = 4

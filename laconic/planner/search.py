@@ -1,14 +1,14 @@
 """All plans worth a thought, predicted and ranked.
 
 A prediction is a simulated step (laconic.sim) from what was measured: the model's seconds on a core, the network's
-tables, what each compressor costs a core. First every plan of a list, then the best of each answer put together
-(combined.py), then the best compressors with some layers left dense (skipping.py). `ddp` stands among them, and so does
-staying alone.
+tables, what each compressor costs a core. First every plan of a list, then the best compressors with some layers left
+dense (skipping.py, selecting.py), then the best of each answer put together (combined.py). `ddp` stands among them, and
+so does staying alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from laconic.core.errors import LaconicError
@@ -16,6 +16,7 @@ from laconic.plan import Plan
 from laconic.planner.combined import BASE, JOINT, combined
 from laconic.planner.network_file import NetworkTable
 from laconic.planner.risk import MILDEST_FIRST, Risk, risk
+from laconic.planner.selecting import selecting
 from laconic.planner.skipping import skipping
 from laconic.sim.exchanges import Setting
 from laconic.sim.lanes import Step
@@ -31,6 +32,7 @@ ALONE = "one worker alone"
 CLEARLY = 0.99  # less is not a difference
 DENSE_SHARES = (0.3, 0.6)
 COMPRESSORS = 3  # that are looked at layer by layer
+LAYERED = (Risk.ROUNDED, Risk.UNBIASED, Risk.BIASED)  # where they are the best
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,8 @@ class Planner:
         named = [self.look(text, world) for text in dict.fromkeys(also)]
         listed = self._found(_sensible(texts, world), world)
         if world > 1:
-            listed += self._together(world, listed)
             listed += self._layer_by_layer(world, listed)
+            listed += self._together(world, listed)
         asked = [f for f in named if isinstance(f, Found)]
         ddp = self._found([DDP], world)
         alone = Found(ALONE, 1, Risk.LOSSLESS, _alone(self.model.step_s), self.model.step_s)
@@ -144,14 +146,19 @@ class Planner:
             return whole
         smaller = [self._lean(JOINT.join(q for q in parts if q != p), world, seen) for p in parts]
         best = min((f for f in smaller if f is not None), key=lambda f: f.step.seconds, default=whole)
-        return best if CLEARLY * best.step.seconds <= whole.step.seconds else whole
+        return whole if _gains(whole, best) else best
 
     def _layer_by_layer(self, world: int, found: Sequence[Found]) -> list[Found]:
-        """The best compressors again, with layers whose gradients come first left dense."""
-        biased = [f for f in found if f.risk is Risk.BIASED and "/" not in f.text]
-        best = sorted(biased, key=lambda f: f.step.seconds)[:COMPRESSORS]
-        texts = [skipping(self.model, share, f.text) for f in best for share in DENSE_SHARES]
-        return self._found((text for text in texts if text is not None), world)
+        """The best compressors again, with layers left dense, those whose gradients come first or where it does not
+        pay; as far as that gains something."""
+        lossy = [f for f in found if f.risk in LAYERED and "/" not in f.text]
+        best = sorted(lossy, key=lambda f: f.step.seconds)[:COMPRESSORS]
+        return [kept for f in best for kept in self._found(self._layered(f), world) if _gains(kept, f)]
+
+    def _layered(self, f: Found) -> Iterator[str]:
+        own = selecting(self.setting(f.world).machine, self.network.line, f.text)
+        texts = [*(skipping(self.model, share, f.text) for share in DENSE_SHARES), own]
+        return (text for text in texts if text is not None)
 
 
 def planner_of(model: ModelTable, table: NetworkTable) -> Planner:
@@ -166,6 +173,10 @@ def _sensible(texts: Iterable[str], world: int) -> list[str]:
         if not (isinstance(whom, ParameterServer) and whom.count(world) > world):
             out.append(text)
     return out
+
+
+def _gains(f: Found, simpler: Found) -> bool:
+    return f.step.seconds < CLEARLY * simpler.step.seconds
 
 
 def _once(found: Iterable[Found]) -> list[Found]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from laconic import riders
 from laconic.buckets import Bucket, Unit, cut, units
+from laconic.core.exchange import Seat
 from laconic.core.payload import HEADER_BYTES
 from laconic.drive.asked import Asked, Kind, Told
 from laconic.drive.sampling import letter_bytes
@@ -120,7 +121,7 @@ def exchange_of(
     else:
         asks = told(b.compress, spec, plan.topology, world)
     said, heard = _update(b, asks, world) if plan.subject is Subject.UPDATE else (0.0, 0.0)
-    cpu = list(machine.seconds(b.compress, spec, asks, world))
+    cpu = list(machine.seconds(b.compress, spec, asks, Seat(0, world, plan.topology)))
     cost = LaneCost(wait_s=machine.sum_wait_s) if b.plain else machine.lane_cost(asks)
     cpu[0] += machine.touch_s * spec.nbytes + machine.exchange_s + cost.cpu_s
     rounds = [ways.update(said, heard)] if plan.subject is Subject.UPDATE else [ways.round(r) for r in asks.rounds]

@@ -17,11 +17,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from laconic.compress import AbstractCompressor, Filtered, Identity
+from laconic.compress import AbstractCompressor, Filtered, Identity, Selective
 from laconic.compress.one_shot import AbstractOneShot
 from laconic.core.bucket import BucketSpec
+from laconic.core.exchange import Seat
 from laconic.drive.asked import Kind, Told
 
+CHOOSY = (Filtered, Selective)  # compress some tensors with their inner one, and leave the others as they are
 NOMINAL = 2e-9  # seconds an element: 2 GB/s of float32
 
 
@@ -72,14 +74,14 @@ class Machine:
             return Coding(0.0, 0.0)
         return self.codings.get(str(_inner(compress)), self.coding)
 
-    def seconds(self, compress: AbstractCompressor, spec: BucketSpec, told: Told, world: int) -> tuple[float, ...]:
+    def seconds(self, compress: AbstractCompressor, spec: BucketSpec, told: Told, seat: Seat) -> tuple[float, ...]:
         """Before each round, and after the last."""
-        said = compress.pieces(spec)[0].spec if isinstance(compress, Filtered) else spec
-        code = self._fitting(compress, said.numel, told)
-        out = spread(code, said.numel, told, world)
+        said = compress.pieces(spec, seat)[0].spec if isinstance(compress, CHOOSY) else spec
+        code = self.fitting(compress, said.numel, told)
+        out = spread(code, said.numel, told, seat.world)
         return (out[0] + code.tensor_s * len(said.shapes), *out[1:])
 
-    def _fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:
+    def fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:
         """Who reads a sparse message touches only what was sent; what was measured knows that already."""
         code = self.code(compress)
         if str(_inner(compress)) in self.codings or not is_sparse(compress) or not numel:
@@ -89,7 +91,7 @@ class Machine:
 
 
 def _inner(compress: AbstractCompressor) -> AbstractCompressor:
-    return compress.inner if isinstance(compress, Filtered) else compress
+    return compress.inner if isinstance(compress, CHOOSY) else compress
 
 
 def is_sparse(compress: AbstractCompressor) -> bool:

@@ -7,47 +7,14 @@ from collections.abc import Sequence
 import pytest
 
 from laconic.cli import auto, profile
-from laconic.cli.auto import Finalist, Trial, _best, _finalists, _settled, choose, is_auto, longest, refuse_elsewhere
+from laconic.cli.auto import Trial, _best, _length, _settled, _tried, choose, is_auto, refuse_elsewhere
+from laconic.compare.measured import Run
+from laconic.compare.order import Turn
+from laconic.compare.run import Request
 from laconic.core.errors import LaconicError, PlanError
 from laconic.launch.job import Script, local_sites
+from laconic.planner.finalists import Finalist
 from laconic.planner.risk import Risk
-from laconic.planner.search import Found, Ranking
-from laconic.sim.lanes import Step
-
-
-def found(text: str, seconds: float, alone_s: float = 1.0) -> Found:
-    return Found(text, 4, Risk.LOSSLESS, Step(seconds, alone_s, 0.0, 0.0, 0.0, 0.0, ()), 1.0)
-
-
-def ranking(*rows: Found) -> Ranking:
-    return Ranking(rows)
-
-
-def test_only_what_is_predicted_to_beat_ddp_is_tried() -> None:
-    rows = [found("wfbp", 1.0), found("none", 1.1), found("ddp", 1.2, alone_s=1.15), found("fifo", 1.5)]
-    assert _finalists(ranking(*rows)) == [Finalist("wfbp", Risk.LOSSLESS, 1.0)]
-
-
-def test_where_ddp_waits_a_planned_order_is_tried_whatever_is_predicted() -> None:
-    assert [f.text for f in _finalists(ranking(found("ddp", 1.2)))] == ["planned"]
-    assert _finalists(ranking(found("ddp", 1.2), found("planned", 1.3)))[0].predicted_s == 1.3
-    assert [f.text for f in _finalists(ranking(found("planned", 1.1), found("ddp", 1.2)))] == ["planned"]
-
-
-def test_a_planned_order_is_given_the_steps_it_needs_to_settle() -> None:
-    planned, wfbp = Finalist("planned", Risk.LOSSLESS), Finalist("wfbp", Risk.LOSSLESS)
-    assert Finalist("ddp", Risk.LOSSLESS).steps == wfbp.steps < planned.steps <= longest()
-    assert planned.settles(32)
-    assert not planned.settles(20)
-    assert wfbp.settles(2)
-
-
-def test_a_plan_that_talks_rarely_is_tried_until_it_has_talked_twice() -> None:
-    rare = Finalist("local(32) / bf16", Risk.STALE)
-    assert rare.steps == 65 <= longest()
-    assert rare.settles(65)
-    assert not rare.settles(64)
-    assert Finalist("local(4)", Risk.STALE).steps == Finalist("ddp", Risk.LOSSLESS).steps
 
 
 def test_tries_run_as_the_training_does_but_for_plan_and_trace() -> None:
@@ -99,6 +66,42 @@ def test_the_best_must_win_once_more_beside_ddp_alone() -> None:
     again = {"ddp": [2.0, 2.0], "wfbp": [1.1, 1.99]}
     assert _settled([WFBP, FIFO], tried, said.append) == "ddp"
     assert said[-1] == "auto: DDP is the answer: wfbp was not 3% faster in every try."
+
+
+def runs(monkeypatch: pytest.MonkeyPatch, takes: int, seconds: dict[str, float | str]) -> list[tuple[str, int | None]]:
+    """Runs of a script of so many steps are made up; what was asked for is noted."""
+    asked: list[tuple[str, int | None]] = []
+
+    def run_once(request: Request, turn: Turn, *_: object) -> Run | str:
+        asked.append((turn.row.text, request.last_step))
+        came = seconds[turn.row.text]
+        steps = min(takes, request.last_step or takes)
+        return came if isinstance(came, str) else Run(steps, came, None, 0.0, None, ())
+
+    monkeypatch.setattr(auto, "run_once", run_once)
+    return asked
+
+
+TRIAL = Trial(lambda _: Script("train.py", is_module=False, args=()))
+
+
+def test_tries_turn_round_and_leave_out_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = runs(monkeypatch, 1000, {"ddp": 1.0, "wfbp": 0.5, "fifo": "Rank 1 ended.\nmore"})
+    said: list[str] = []
+    seen = _tried([Finalist("ddp", Risk.LOSSLESS), WFBP, FIFO], TRIAL, local_sites(2), said.append)
+    assert [text for text, _ in asked] == ["ddp", "wfbp", "fifo", "wfbp", "ddp"]
+    assert seen == {"ddp": [1.0, 1.0], "wfbp": [0.5, 0.5], "fifo": []}
+    assert said == ["auto: fifo failed and is left out: Rank 1 ended."]
+
+
+def test_how_long_a_script_is_shows_under_ddp(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = runs(monkeypatch, 40, {"ddp": 1.0})
+    assert _length(65, TRIAL, local_sites(2)) == 40
+    assert _length(34, TRIAL, local_sites(2)) is None
+    assert asked == [("ddp", 65), ("ddp", 34)]
+    runs(monkeypatch, 40, {"ddp": "Rank 1 ended."})
+    with pytest.raises(LaconicError, match="DDP itself failed: Rank 1 ended"):
+        _length(65, TRIAL, local_sites(2))
 
 
 def test_a_script_too_short_to_measure_is_trained_with_ddp(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_layers_that_travel_unseen_may_stay_dense() -> None:
     """The last layers hold most of the bytes and their gradients come first: compressing them gains nothing."""
     shapes = [("first", (2000, 1000)), ("second", (100, 100)), ("last", (400, 300))]
     early = table("m", shapes, [0.3, 0.3, 0.3], batch=1)
-    dear = Planner(early, Network(Line(1e-5, 8e-9)), Machine(coding=Coding(1e-7, 1e-7)))
+    dear = Planner(early, Network(Line(1e-5, 8e-9)), Machine(coding=Coding(1e-6, 1e-6)))
     found = dear.rank(4, ["ef(topk(0.01))"]).found
     texts = [f.text for f in found]
     kept = next(f for f in found if f.text.startswith("filtered("))
@@ -131,3 +131,14 @@ def test_layers_that_travel_unseen_may_stay_dense() -> None:
     assert kept.step.coding_s < next(f for f in found if f.text == "ef(topk(0.01))").step.coding_s
     assert texts.index(kept.text) < texts.index("ef(topk(0.01))")
     assert Plan.parse(kept.text).compress.compresses("first", 10)  # type: ignore[attr-defined]
+
+
+def test_where_compressing_pays_is_looked_at_tensor_by_tensor() -> None:
+    """A large matrix, and many small ones, each of which takes low rank two milliseconds."""
+    shapes = [("large", (2000, 1000)), *((f"small{i}", (100, 60)) for i in range(40))]
+    mixed = table("m", shapes, [0.001] * len(shapes), batch=1)
+    known = {str(Plan.parse("ef(powersgd(2))").compress): Coding(1e-9, 1e-9, tensor_s=2e-3)}
+    found = Planner(mixed, Network(Line(1e-5, 8e-9)), Machine(codings=known)).rank(4, ["none", "ef(powersgd(2))"]).found
+    seconds = {f.text.partition("(")[0]: f.step.seconds for f in found}
+    assert seconds["selective"] < 0.99 * seconds["ef"]
+    assert any("overhead_us=2e+03" in f.text for f in found)
