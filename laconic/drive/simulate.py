@@ -32,7 +32,7 @@ from laconic.topology import AbstractTopology
 
 STEPS = range(LATE, LATE + 500, 51)  # odd and even ones, all over the longest period that we know
 
-SMALL = BucketSpec(0, ("x",), ((40, 250),))
+SMALL, FEW = BucketSpec(0, ("x",), ((40, 250),)), 3
 
 
 def told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopology, world: int) -> Told:
@@ -54,7 +54,7 @@ def _told(compress: AbstractCompressor, spec: BucketSpec, router: AbstractTopolo
         return Told(declared(codec, spec.numel, router, world), "declared")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # exchanges that give up leave coroutines unused
-        found = None if _writes(compress) else _by_shapes(compress, spec, Seat(0, world, router))
+        found = None if _writes(compress, router) else _by_shapes(compress, spec, Seat(0, world, router))
     return found or scaled(compress, spec, router, world)
 
 
@@ -65,10 +65,11 @@ def _side_by_side(pieces: Sequence[Piece], router: AbstractTopology, world: int)
     return Told(tuple(tuple(a for r in row for a in r) for row in rounds), ", ".join(sorted({p.how for p in parts})))
 
 
-def _writes(compress: AbstractCompressor) -> bool:
-    """Messages with content somewhere inside: shapes alone would not do, and a thousand messages take their time."""
-    own = isinstance(compress, AbstractOneShot) and type(compress).exchange is AbstractOneShot.exchange
-    return own or any(map(_writes, compress.parts))
+@lru_cache(maxsize=256)
+def _writes(compress: AbstractCompressor, router: AbstractTopology) -> bool:
+    """Messages with content somewhere inside, as three workers show: shapes alone would not do, and a thousand messages
+    take their time."""
+    return on_meta(compress, SMALL, Seat(0, FEW, router)) is None
 
 
 # ------------------------------------------------------------- on shapes alone
@@ -162,4 +163,4 @@ def declared(codec: AbstractOneShot, numel: int, router: AbstractTopology, world
 
 @lru_cache(maxsize=256)
 def _believed(compress: AbstractCompressor, codec: AbstractOneShot, router: AbstractTopology) -> bool:
-    return sampled(compress, SMALL, router, 3).rounds == declared(codec, SMALL.numel, router, 3)
+    return sampled(compress, SMALL, router, FEW).rounds == declared(codec, SMALL.numel, router, FEW)
