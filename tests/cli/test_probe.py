@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -9,12 +10,15 @@ from typing import Self
 import pytest
 
 from laconic.cli import main
+from laconic.cli.machine import cores
+from laconic.cli.probe import finished, measure
 from laconic.cli.profile import run
 from laconic.launch.job import Script, Site, local_sites
 from laconic.planner.network_file import read_network
 from laconic.planner.profiler import SHORT
 from laconic.sim.model import ModelTable, Weight, read_model
 
+ALONE = {"world": 1, "machines": 1, "curves": {}, "cpu": {}, "pairs": []}
 SCRIPT = """
 import torch, laconic
 laconic.init()
@@ -142,9 +146,34 @@ def test_a_script_that_takes_too_long_is_told_so(
     assert "failed: it took longer than 0.5 s." in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("told", "found"), [({"cores": 64}, 64), ({}, cores())])
+def test_a_raw_file_says_itself_how_many_cores_there_were(told: dict[str, int], found: int, tmp_path: Path) -> None:
+    """Older ones do not; the machine that finishes them must do then."""
+    raw, network = tmp_path / "raw.json", tmp_path / "network.json"
+    raw.write_text(json.dumps({**ALONE, **told}))
+    assert main(["probe", "--raw", str(raw), "--quick", "-o", str(network)]) == 0
+    assert read_network(network).cores == found
+
+
+class Pinned(Ended):
+    """Its ranks think otherwise, as in a lab, where each may be tied to one core."""
+
+    def __init__(self, script: Script, sites: Sequence[Site], *, env: Mapping[str, str] | None, output: Path) -> None:
+        Path(script.args[0]).write_text(json.dumps({**ALONE, "cores": 10**6}))
+
+    def wait(self, timeout_s: float) -> int:
+        return 0
+
+
+def test_ranks_started_here_have_the_cores_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laconic.cli.probe.Job", Pinned)
+    assert finished(measure(local_sites(2)), "", {}).cores == cores()
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ('{"world": 1, "machines": 1, "cores": 0, "curves": {}, "cpu": {}, "pairs": []}', "cores is 0"),
         ('{"name": "m", "parameters": []}', "'name' has no meaning in it"),
         ("{}", "'world' is missing"),
         ("[1, 2]", "what it holds is list"),
