@@ -26,6 +26,10 @@ COMPONENTS: dict[str, type[Component]] = {
 }
 
 _NAMELESS = (Chain, Coded)  # written with '|'
+_AUTO = (
+    "Plan: auto is no plan but a search for one before training starts, as in `laconic run --plan auto train.py`, or "
+    '"auto(lossy)".'
+)
 
 
 def component(text: str) -> Component:
@@ -42,6 +46,8 @@ def build(node: grammar.Node, text: str) -> Component:
             return _piped([build(stage, text) for stage in stages], node, text)
         case grammar.Call(name=name):
             kind = COMPONENTS.get(name.lower())
+            if name.lower() == "auto":
+                raise PlanError(_AUTO)
             if kind is None or kind in _NAMELESS:
                 problem = f"unknown name {name!r}.{grammar.near(name, COMPONENTS.keys() - {k.name for k in _NAMELESS})}"
                 raise grammar.point(text, node.start, len(name), problem)

@@ -87,6 +87,7 @@ def _attach(
     if not isinstance(chosen, Plan | baseline.Baseline):
         raise UsageError(f"plan={plan!r}: it is a laconic.Plan, a text such as 'ef(topk(0.01))', or None.")
     _refuse(optimizer, chosen, nonfinite)
+    _refuse_in_profile(chosen)
     if isinstance(chosen, Plan):
         _fit(chosen, session.world)
     found = inventory.take(model, optimizer)
@@ -167,6 +168,17 @@ def _refuse(optimizer: torch.optim.Optimizer, plan: Plan | baseline.Baseline, no
         raise UsageError(
             "LBFGS decides by its own rank's loss how often to evaluate, so ranks would fall out of step. Use it "
             "with local(h), or another optimizer."
+        )
+
+
+def _refuse_in_profile(plan: Plan | baseline.Baseline) -> None:
+    """A table that is asked for holds what computing takes: exchanges would count as some."""
+    asked = Profiler.current is not None and Profiler.current.path is not None
+    if asked and (isinstance(plan, baseline.Baseline) or plan.subject is not Subject.NOTHING):
+        raise UsageError(
+            f"The script was told to train with silent, so that computing alone is profiled, but it wants to train "
+            f"with {plan}. Leave the plan out of laconic.distribute(model, optimizer): it then takes the one it is "
+            f"told."
         )
 
 

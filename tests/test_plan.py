@@ -119,6 +119,14 @@ def test_an_error_says_what_is_wrong_and_points_at_it(text: str, place: int, pro
     assert marker.index("^") == 4 + place
 
 
+@pytest.mark.parametrize("text", ["auto", "Auto", "auto(lossy)", "auto / ps"])
+def test_auto_is_no_plan_and_that_is_said_in_one_sentence(text: str):
+    with pytest.raises(PlanError) as caught:
+        Plan.parse(text)
+    assert "`laconic run --plan auto train.py`" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
 def test_an_empty_text_is_refused_with_an_example(text: str):
     with pytest.raises(PlanError, match=r"empty. Write for example 'ef\(topk"):

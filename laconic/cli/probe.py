@@ -2,8 +2,8 @@
 
     laconic probe --hosts 4 --rate 100mbit -o network.json        emulated hosts
     laconic probe -n 4 -o network.json                            processes of this machine
-    torchrun ... -m laconic.planner.probing /tmp/raw.json         on machines of your own; then on one of them:
-    laconic probe --raw /tmp/raw.json -o network.json
+    torchrun ... -m laconic.planner.probing /tmp/raw.json         on machines of your own; then on one of them,
+    laconic probe --raw /tmp/raw.json -o network.json             as compressors are timed where this runs
 
 Measured: all-reduce, all-gather, all-to-all and a swap with a neighbour at several sizes, every pair of up to 8 ranks,
 what a byte and a message cost a core, memory, and how fast each compressor of the planner's list writes and reads. A
@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def measure(sites: Sequence[Site], env: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What rank 0 wrote."""
+    """What rank 0 wrote. Cores are those of this process: in a lab a rank may be tied to one of them."""
     with tempfile.TemporaryDirectory(prefix="laconic-probe-") as folder:
         out, log = Path(folder) / "raw.json", Path(folder) / "log.txt"
         script = Script("laconic.planner.probing", is_module=True, args=(str(out),))
@@ -99,7 +99,7 @@ def measure(sites: Sequence[Site], env: Mapping[str, str] | None = None) -> dict
         if code != 0:
             words = log.read_text(errors="replace").strip().splitlines()[-12:]
             raise LaconicError("\n".join([f"Probing {'failed' if code else 'took too long'}:", *words]))
-        return _read(out)
+        return {**_read(out), "cores": cores()}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def codings(*, quick: bool = False) -> dict[str, Coding]:
 
 
 def finished(raw: Mapping[str, Any], rate: str, codings: Mapping[str, Coding]) -> NetworkTable:
-    whole = {**raw, "cores": cores(), "rate": rate, "line": {"alpha_s": 0.0, "beta_s": 0.0}, "codings": {}}
+    whole = {"cores": cores(), **raw, "rate": rate, "line": {"alpha_s": 0.0, "beta_s": 0.0}, "codings": {}}
     tiny = {plan: _pair(s, f"tiny.{plan}") for plan, s in object_of(whole.pop("tiny", {}), "tiny").items()}
     table = from_dict(whole)
     line = fit_line(table.curves["reduce"], table.world) if table.curves else table.line

@@ -4,13 +4,14 @@
     laconic profile train.py -n 4 -o model.json -- --batch 32
 
 The script runs for some steps (three to settle, 30 to 130 that count) and is then ended; it must call
-laconic.distribute, as for `laconic compare`. With -n as many ranks run at once, without talking, so that seconds are
-those of a machine as busy as it will be; take as many as you will train with.
+laconic.distribute without a plan, as for `laconic compare`. With -n as many ranks run at once, without talking, so that
+seconds are those of a machine as busy as it will be; take as many as you will train with.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from pathlib import Path
 
 from laconic.cli.passing_on import divided
 from laconic.cli.signals import ending_on_signals
+from laconic.compare.run import last_words
 from laconic.compare.workload import TASKS, workload
 from laconic.core.errors import LaconicError, UsageError
 from laconic.core.files import check_writable
@@ -27,6 +29,7 @@ from laconic.planner.profiler import NEEDED, SHORT, WANTED
 from laconic.sim.model import ModelTable, read_model
 
 LIMIT_S = 1800.0
+LAST_LINES = 12  # of what a script that failed printed
 
 
 def main(argv: Sequence[str]) -> int:
@@ -74,19 +77,33 @@ def run(script: Script, sites: Sequence[Site], name: str, env: Mapping[str, str]
             code = job.wait(LIMIT_S)
         tables, short = sorted(folder.glob("rank*.json")), sorted(folder.glob(f"rank*{SHORT}"))
         if tables:
-            return replace(read_model(tables[0]), name=name)
+            whole = [table for table in tables if table.with_suffix(SHORT) not in short]
+            if code != 0 and not whole:
+                _say_failed(name, max(int(path.read_text()) for path in short), code, log)
+            return replace(read_model((whole or tables)[0]), name=name)
         if code == 0 and short:
             raise TooShortError(
                 f"The script ends after {short[0].read_text()} steps, too few to measure one: {NEEDED} are needed."
             )
-        words = log.read_text(errors="replace").strip().splitlines()[-12:]
-        raise LaconicError("\n".join([f"The profile of {name} failed: {_why(code)}.", *words]))
+        words = last_words(log, LAST_LINES)
+        raise LaconicError(f"The profile of {name} failed: {_why(code)}.\n{words}".strip())
 
 
 def _why(code: int | None) -> str:
     if code is None:
         return f"it took longer than {LIMIT_S:g} s"
-    return "it never called laconic.distribute" if code == 0 else f"exit code {code}"
+    if code == 0:
+        return "it never called laconic.distribute: add `replica = laconic.distribute(model, optimizer)` to it"
+    return f"exit code {code}"
+
+
+def _say_failed(name: str, steps: int, code: int | None, log: Path) -> None:
+    """Not of a rank that failed because another had seen enough and left."""
+    print(
+        f"laconic profile: {name} failed after {steps} steps: {_why(code)}. The profile is of these steps.\n"
+        f"{last_words(log, LAST_LINES)}",
+        file=sys.stderr,
+    )
 
 
 def as_text(table: ModelTable) -> str:

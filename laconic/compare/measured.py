@@ -80,7 +80,10 @@ def read_run(journals: Sequence[Mapping[str, Any]], plan: str) -> Run:
     """All ranks' journals, rank 0 first; they must tell of the plan that was asked for."""
     for journal in journals:
         if not journal["plan"]:
-            raise LaconicError("The script never called laconic.distribute, so there was nothing to measure.")
+            raise LaconicError(
+                "The script never called laconic.distribute, so there was nothing to measure. Add "
+                "`replica = laconic.distribute(model, optimizer)` to it."
+            )
         if journal["plan"] != plan:
             raise LaconicError(
                 f"The script was told to train with {plan}, but trained with {journal['plan']}. Leave the plan out of "

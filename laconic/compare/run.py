@@ -115,8 +115,8 @@ def _journals(folder: Path, world: int) -> list[dict[str, object]]:
         return [json.loads(path.read_text()) for path in paths]
     except FileNotFoundError as error:
         raise LaconicError(
-            f"It left no {Path(error.filename).name}: the script never called laconic.distribute, or ended without "
-            f"Python's own ending."
+            f"It left no {Path(error.filename).name}: the script never called laconic.distribute (add `replica = "
+            f"laconic.distribute(model, optimizer)` to it), or ended without Python's own ending."
         ) from error
 
 
@@ -125,9 +125,9 @@ def last_line(log: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def last_words(log: Path) -> str:
+def last_words(log: Path, count: int = LAST_LINES) -> str:
     """The end of what all ranks printed; before it the first error, where others have talked it out of sight."""
-    end = _tail(log).strip().splitlines()[-LAST_LINES:]
+    end = _tail(log).strip().splitlines()[-count:]
     first = next((line for line in _read(log, 0).splitlines() if _ERROR.match(line)), None)
     return "\n".join([*([first, "..."] if first is not None and first not in end else []), *end])
 

@@ -1,14 +1,15 @@
 """Accordion: compress mildly while training is in a critical phase, harshly otherwise.
 
     every `window` steps:   s = | sum of the means of this window |
-    critical iff   |s' - s| >= change s'   or s' = 0   or the learning rate fell;      s': of the window before
+    critical iff   |s' - s| >= change s'   or s' = 0   or lr < 0.9 lr';      s', lr': of the window before
     critical -> mild,  else -> harsh;   the first two windows are critical
 
 Agarwal et al., MLSys 2021, arXiv:2010.16248. The means that came back are equal on all ranks, so is the decision; the
 learning rate is averaged once a window, in case a scheduler saw different losses. Both compressors keep their own
 state (warm starts, what owners owe) while the other is at work; changes are in `replica.decisions`. Stand it inside a
 memory, which then sees one stream of errors: `ef(accordion(powersgd(4), powersgd(1)))`; around it, `by_tensor` decides
-layer by layer. Differs: windows are counted in steps, not epochs, and mild and harsh may be any two.
+layer by layer. Differs: windows are counted in steps, not epochs, and mild and harsh may be any two; a learning rate
+that falls by at most a tenth in a window is not critical, as cosine and linear schedules lower it in every one.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from laconic.compress.split import joined, jointly
 from laconic.core.bucket import BucketSpec
 from laconic.core.errors import PlanError
 from laconic.core.exchange import Exchanged, Seat, Turn
+
+FELL = 0.1  # by more than this share in a window the learning rate has fallen
 
 
 class Phase(NamedTuple):
@@ -107,7 +110,7 @@ class Accordion(AbstractCompressor):
 
     def _decided(self, state: Phase, lr: float) -> tuple[Phase, str]:
         norm = float(torch.linalg.vector_norm(state.total, dtype=torch.float64))
-        before, fell = float(state.norm), lr < float(state.lr)
+        before, fell = float(state.norm), lr < (1 - FELL) * float(state.lr)
         critical = before <= 0 or fell or abs(before - norm) >= self.change * before
         after = Phase(
             harsh=torch.tensor(not critical),

@@ -9,6 +9,7 @@ cores with. Larger sizes are left out where they would take too long and bytes a
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ FEW = 3  # blocks of calls that would try our patience
 PATIENCE_S = 4.0  # for one size of one collective
 TOUCHED = 1 << 20  # elements
 COMPUTED_S = 0.005  # about a small model's step
+MOST_CORES = 4096
 PAIRED = 8  # ranks at most, among which every pair is measured
 SMALL, LARGE, SWEEPS = 1, PINGED, 3
 
@@ -48,9 +50,11 @@ def main(out: str) -> None:
             curves[name], cpu[name] = _curve(make)
     touch, copy = _touch()
     share = _share() if world > 1 else 0.0
+    machines = _told(_machine())
     found = {
         "world": world,
-        "machines": len(set(_told(_machine()))),
+        "machines": len(set(machines)),
+        "cores": _cores(machines, session.rank),
         "curves": curves,
         "cpu": cpu,
         "pairs": _pairs(session.rank, world) if 1 < world <= PAIRED else [],
@@ -242,6 +246,17 @@ def _machine() -> str:
         import platform
 
         return platform.node()
+
+
+def _cores(machines: Sequence[str], me: int) -> int:
+    """Of rank 0's machine, as many as its ranks may use together: each may be tied to some of its own."""
+    mine = os.sched_getaffinity(0) if sys.platform == "linux" else range(os.cpu_count() or 1)
+    usable = torch.zeros(MOST_CORES)
+    if machines[me] == machines[0]:
+        usable[[core for core in mine if core < MOST_CORES]] = 1
+    if dist.is_initialized():
+        dist.all_reduce(usable)
+    return int(usable.count_nonzero())
 
 
 def _told(mine: str) -> list[str]:

@@ -35,7 +35,7 @@ NEEDED = SETTLE + STEPS + WHOLE
 COLD = 10  # and after a pause each, as ranks pause for each other: caches forget
 ENOUGH_S, MOST = 1.0, 60  # short steps are repeated for so long, at most so often
 WANTED = SETTLE + STEPS + 2 * MOST
-SHORT = ".short"  # what a script that ended before NEEDED leaves: how many it took
+SHORT = ".short"  # what a rank that ended before it had seen enough leaves: how many it took
 
 
 class Profiler:
@@ -96,10 +96,9 @@ class Profiler:
         not speak for it."""
         if self.enough or os.getpid() != owner:
             return
+        write_whole(path.with_suffix(SHORT), str(len(self.seen) + len(self.whole) + len(self.cold)))
         if len(self.whole) >= WHOLE:
             self.table().write(path)
-        else:
-            write_whole(path.with_suffix(SHORT), str(len(self.seen) + len(self.whole)))
 
     def _lap(self) -> float:
         now = self.now()

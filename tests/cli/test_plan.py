@@ -83,6 +83,7 @@ def test_a_rank_that_was_probed_alone_says_nothing_about_more(
     [
         (["--also", "topkk(0.01)"], "unknown name 'topkk'"),
         (["--also", ""], "the text is empty"),
+        (["--also", "auto"], "auto is no plan but a search for one"),
         (["--workers", "0"], "--workers 0: write numbers from 1"),
         (["--top", "0"], "--top 0: give at least 1"),
     ],

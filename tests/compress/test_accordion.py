@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -45,6 +46,16 @@ def test_a_norm_that_falls_by_half_is_critical():
 def test_a_fall_of_the_learning_rate_is_critical():
     got = windows(lambda w: 1.0, lambda w: 0.1 if w < 4 else 0.01, 7)
     assert got == [False, False, True, True, True, False, True]
+
+
+def test_a_learning_rate_that_falls_little_by_little_is_not_critical():
+    cosine = [0.5 + 0.5 * math.cos(math.pi * w / 50) for w in range(15)]  # down to 0.8, in every window
+    assert windows(lambda w: 1.0, lambda w: cosine[w], 15) == [False, False, *[True] * 13]
+
+
+def test_a_step_down_amid_a_slow_fall_is_critical():
+    got = windows(lambda w: 1.0, lambda w: 0.99**w * (0.1 if w < 5 else 0.01), 8)
+    assert got == [False, False, True, True, True, True, False, True]
 
 
 def test_changes_are_noted_alike_by_all_ranks():

@@ -1,8 +1,24 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from laconic.planner.probing import BLOCKS, FEW, SIZES, rising, swept
+from laconic.planner.probing import BLOCKS, FEW, SIZES, _cores, rising, swept
+from tests.processes import join, results
+
+
+def _tied(rank: int, world: int, cores: list[int], machines: list[str]) -> int:
+    os.sched_setaffinity(0, {cores[rank % len(cores)]})
+    join()
+    return _cores(machines, rank)
+
+
+def test_cores_are_those_that_all_ranks_of_one_machine_may_use() -> None:
+    cores = sorted(os.sched_getaffinity(0))[:3]
+    assert results(3, _tied, cores, ["here"] * 3) == [len(cores)] * 3
+    assert results(3, _tied, cores, ["here", "there", "there"]) == [1] * 3
+    assert _cores(["here"], 0) == len(os.sched_getaffinity(0))  # a rank alone
 
 
 def test_neighbours_that_fall_are_pooled() -> None:

@@ -107,3 +107,4 @@ def test_a_step_after_a_pause_is_told_apart_and_a_short_script_still_leaves_its_
     found = read_model(tmp_path / "rank0.json")
     assert found.step_s == pytest.approx(0.3, rel=1e-3)  # the clock's own ticks
     assert found.cold_s == pytest.approx(0.2, rel=1e-3)
+    assert (tmp_path / "rank0").with_suffix(SHORT).read_text() == str(NEEDED + 5)  # it had not seen enough
