@@ -24,7 +24,7 @@ from laconic.plan import Plan
 from laconic.planner.candidates import candidates
 from laconic.planner.network_file import read_network
 from laconic.planner.search import ALONE, DDP, Found, Planner, Ranking, planner_of
-from laconic.planner.why import reasons
+from laconic.planner.why import hosts_text, reasons
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable, read_model
 from laconic.sim.models import ARCHITECTURES, layer_table
@@ -118,6 +118,7 @@ def as_row(f: Found, ranking: Ranking) -> dict[str, object]:
         "sent_bytes": f.step.sent_bytes,
         "exposed_s": f.step.exposed_s,
         "limited_by": f.step.bottleneck,
+        "more_hosts": f.more_hosts,
         "how": list(f.step.notes),
     }
 
@@ -129,7 +130,7 @@ def as_table(rows: Sequence[Found], ranking: Ranking) -> str:
     lines += [
         f"{f.text:{width}}  {seconds_text(f.step.seconds):>9}  {f.speedup / ranking.ddp.speedup:9.2f}  "
         f"{f.speedup:9.2f}  {bytes_text(f.step.sent_bytes):>9}  {seconds_text(f.step.exposed_s):>9}  "
-        f"{f.risk.value:9}  {f.step.bottleneck}"
+        f"{f.risk.value:9}  {f.step.bottleneck}{f'; {hosts_text(f.more_hosts)}' if f.more_hosts else ''}"
         for f in rows
     ]
     lines += [f"{left.text:{width}}  left out: {left.why}" for left in ranking.left_out]

@@ -23,9 +23,10 @@ def reasons(planner: Planner, ranking: Ranking) -> list[str]:
         said.append(
             f"{best.text} ({best.risk.value}) is predicted to take {seconds_text(best.step.seconds)}, "
             f"{ddp.step.seconds / best.step.seconds:.2f} times as fast as DDP; it sends "
-            f"{bytes_text(best.step.sent_bytes)} instead of {bytes_text(ddp.step.sent_bytes)}."
+            f"{bytes_text(best.step.sent_bytes)} instead of {bytes_text(ddp.step.sent_bytes)}.{_servers(best)}"
         )
         said.append(_bottleneck(best.text, best))
+        said += _without_more_hosts(ranking)
     if ddp.step.line_s > ddp.step.alone_s and best.risk is Risk.LOSSLESS:
         said.append(
             "The line alone takes longer than the computing, so no lossless order of messages can hide it: fewer bytes "
@@ -58,6 +59,29 @@ def _model(planner: Planner, world: int) -> str:
         f"{world} worker{'' if world == 1 else 's'}: {model.numel / 1e6:.2f} M parameters "
         f"({bytes_text(model.nbytes)}), {seconds_text(model.step_s)} of computing a step.{share}"
     )
+
+
+def hosts_text(count: int) -> str:
+    return f"{count} more host{'' if count == 1 else 's'}"
+
+
+def _servers(f: Found) -> str:
+    if not f.more_hosts:
+        return ""
+    which = "server has a host of its" if f.more_hosts == 1 else f"{f.more_hosts} servers have hosts of their"
+    return f" Its {which} own: it needs {hosts_text(f.more_hosts)}."
+
+
+def _without_more_hosts(ranking: Ranking) -> list[str]:
+    if not ranking.best.more_hosts:
+        return []
+    here, ddp = ranking.best_here, ranking.ddp
+    if here.text == DDP or ddp.step.seconds < WORTH * here.step.seconds:
+        return ["Without more hosts DDP is the answer: nothing else that needs none is predicted to be 3% faster."]
+    return [
+        f"Without more hosts {here.text} ({here.risk.value}) is the fastest: {seconds_text(here.step.seconds)} a step, "
+        f"{ddp.step.seconds / here.step.seconds:.2f} times as fast as DDP."
+    ]
 
 
 def _bottleneck(name: str, found: Found) -> str:

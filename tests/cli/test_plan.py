@@ -58,6 +58,18 @@ def test_what_is_named_is_always_shown(words: list[str], capsys: pytest.CaptureF
     assert "left out: it never talks" in capsys.readouterr().out
 
 
+def test_servers_with_hosts_of_their_own_say_how_many(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*words, "--top", "1", "--also", "ps", "--also", "ps(servers=2)", "--also", "ps(colocated)"]
+    found = {row["plan"]: row["more_hosts"] for row in ranked(words, capsys)["plans"]}
+    assert [found[text] for text in ("ps", "ps(servers=2)", "ps(colocated)", "ddp")] == [1, 2, 0, 0]
+    assert {row["more_hosts"] for row in ranked([*words, "--workers", "1"], capsys)["plans"]} == {0}
+    assert main(words) == 0
+    lines = {line.split("  ")[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines["ps"].endswith("line; 1 more host")
+    assert lines["ps(servers=2)"].endswith("line; 2 more hosts")
+    assert lines["ps(colocated)"].endswith("line")
+
+
 def test_one_worker_has_a_table_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--workers", "1", "--why"]) == 0
     out = capsys.readouterr().out
