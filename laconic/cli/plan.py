@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from laconic.cli.simulate import counts
+from laconic.cli.simulate import DECLARED, counts
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text
 from laconic.core.units import bytes_text, seconds_text
@@ -29,6 +29,8 @@ from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable, read_model
 from laconic.sim.models import ARCHITECTURES, layer_table
 from laconic.sim.network import Network, parse_line
+
+COUNTED = {DECLARED, "on meta tensors"}  # byte by byte (drive/simulate.py)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -57,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
         if not args.json:
             print(f"{world} worker{'' if world == 1 else 's'}\n{as_table(rows, ranking)}")
             if args.why:
-                print("\n".join(f"  {line}" for line in why))
+                print("\n".join(f"  {line}" for line in [*why, *noted(rows)]))
             print()
     if args.json:
         print(json_text(out, indent=1))
@@ -105,6 +107,12 @@ def shown(ranking: Ranking, top: int, also: Sequence[str]) -> list[Found]:
     fastest = {f.risk: f.text for f in reversed(ranking.found) if f.distributes}
     always = {DDP, ALONE, *also, *fastest.values()}
     return [f for place, f in enumerate(ranking.found) if place < top or f.text in always]
+
+
+def noted(rows: Sequence[Found]) -> list[str]:
+    """What predictions rest on, besides messages that are counted."""
+    telling = [(f.text, [note for note in f.step.notes if not set(note.split(", ")) <= COUNTED]) for f in rows]
+    return [f"{text}: {'; '.join(notes)}." for text, notes in telling if notes]
 
 
 def as_row(f: Found, ranking: Ranking) -> dict[str, object]:

@@ -78,10 +78,9 @@ def _without_more_hosts(ranking: Ranking) -> list[str]:
     here, ddp = ranking.best_here, ranking.ddp
     if here.text == DDP or ddp.step.seconds < WORTH * here.step.seconds:
         return ["Without more hosts DDP is the answer: nothing else that needs none is predicted to be 3% faster."]
-    return [
-        f"Without more hosts {here.text} ({here.risk.value}) is the fastest: {seconds_text(here.step.seconds)} a step, "
-        f"{ddp.step.seconds / here.step.seconds:.2f} times as fast as DDP."
-    ]
+    seconds, times = here.step.seconds, ddp.step.seconds / here.step.seconds
+    what = f"{here.text} ({here.risk.value}) is the fastest: {seconds_text(seconds)} a step"
+    return [f"Without more hosts {what}, {times:.2f} times as fast as DDP."]
 
 
 def _bottleneck(name: str, found: Found) -> str:

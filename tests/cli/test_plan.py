@@ -11,6 +11,7 @@ import pytest
 
 from laconic.cli import main
 from laconic.planner.risk import Risk
+from laconic.sim.changing import ADAPTS
 from laconic.sim.model import table
 from laconic.sim.network import Line
 from tests.planner.networks import network
@@ -68,6 +69,19 @@ def test_servers_with_hosts_of_their_own_say_how_many(words: list[str], capsys: 
     assert lines["ps"].endswith("line; 1 more host")
     assert lines["ps(servers=2)"].endswith("line; 2 more hosts")
     assert lines["ps(colocated)"].endswith("line")
+
+
+def test_what_predictions_rest_on_is_told_where_reasons_are(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*words, "--top", "1", "--also", "ef(paced(topk(0.1)))", "--also", "ef(topk(0.1))", "--also", "bf16"]
+    how = {row["plan"]: row["how"] for row in ranked(words, capsys)["plans"]}
+    assert ADAPTS in how["ef(paced(topk(0.1)))"]
+    assert ADAPTS not in how["ef(topk(0.1))"]
+    assert main([*words, "--why"]) == 0
+    out = capsys.readouterr().out
+    assert f"  ef(paced(topk(0.1))): {ADAPTS}.\n" in out
+    assert not [line for line in out.splitlines() if line.startswith(("  ef(topk(0.1)): ", "  bf16: ", "  ddp: "))]
 
 
 def test_one_worker_has_a_table_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
