@@ -46,8 +46,8 @@ def main(argv: Sequence[str]) -> int:
     texts, out = candidates(lossy=args.lossy, servers=True, long=True), []
     for world in worlds:
         ranking = planner.rank(world, texts, also)
-        why = reasons(planner, ranking)
         rows = shown(ranking, args.top, also)
+        why = reasons(planner, ranking, rows)
         out.append(
             {
                 "workers": world,

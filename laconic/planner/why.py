@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from laconic.core.units import bytes_text, seconds_text
+from laconic.planner.grounds import grounds
 from laconic.planner.network_file import slow_pairs
 from laconic.planner.risk import Risk
 from laconic.planner.search import DDP, Found, Planner, Ranking
@@ -10,8 +13,8 @@ from laconic.planner.search import DDP, Found, Planner, Ranking
 WORTH = 1.03  # less is not worth a change
 
 
-def reasons(planner: Planner, ranking: Ranking) -> list[str]:
-    """Of one number of workers."""
+def reasons(planner: Planner, ranking: Ranking, rows: Sequence[Found] = ()) -> list[str]:
+    """Of one number of workers; `rows`: what is shown."""
     best, ddp = ranking.best, ranking.ddp
     said = [_model(planner, best.world)]
     if best.world == 1:
@@ -34,7 +37,7 @@ def reasons(planner: Planner, ranking: Ranking) -> list[str]:
         )
     if planner.table is not None:
         said += slow_pairs(planner.table)
-    return [*said, *alone(ranking)]
+    return [*said, *alone(ranking), *grounds(planner, best.world, rows)]
 
 
 def alone(ranking: Ranking) -> list[str]:

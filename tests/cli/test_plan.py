@@ -81,6 +81,8 @@ def test_what_predictions_rest_on_is_told_where_reasons_are(
     assert main([*words, "--why"]) == 0
     out = capsys.readouterr().out
     assert f"  ef(paced(topk(0.1))): {ADAPTS}.\n" in out
+    assert "10mbit:1ms is a link, not a machine" in out
+    assert "Nobody measured how fast" in out
     assert not [line for line in out.splitlines() if line.startswith(("  ef(topk(0.1)): ", "  bf16: ", "  ddp: "))]
 
 
