@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from laconic.cli.simulate import counts
+from laconic.cli.simulate import DECLARED, counts
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text
 from laconic.core.units import bytes_text, seconds_text
@@ -24,11 +24,13 @@ from laconic.plan import Plan
 from laconic.planner.candidates import candidates
 from laconic.planner.network_file import read_network
 from laconic.planner.search import ALONE, DDP, Found, Planner, Ranking, planner_of
-from laconic.planner.why import reasons
+from laconic.planner.why import hosts_text, reasons
 from laconic.sim.machine import Machine
 from laconic.sim.model import ModelTable, read_model
 from laconic.sim.models import ARCHITECTURES, layer_table
 from laconic.sim.network import Network, parse_line
+
+COUNTED = {DECLARED, "on meta tensors"}  # byte by byte (drive/simulate.py)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -44,8 +46,8 @@ def main(argv: Sequence[str]) -> int:
     texts, out = candidates(lossy=args.lossy, servers=True, long=True), []
     for world in worlds:
         ranking = planner.rank(world, texts, also)
-        why = reasons(planner, ranking)
         rows = shown(ranking, args.top, also)
+        why = reasons(planner, ranking, rows)
         out.append(
             {
                 "workers": world,
@@ -57,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
         if not args.json:
             print(f"{world} worker{'' if world == 1 else 's'}\n{as_table(rows, ranking)}")
             if args.why:
-                print("\n".join(f"  {line}" for line in why))
+                print("\n".join(f"  {line}" for line in [*why, *noted(rows)]))
             print()
     if args.json:
         print(json_text(out, indent=1))
@@ -107,6 +109,12 @@ def shown(ranking: Ranking, top: int, also: Sequence[str]) -> list[Found]:
     return [f for place, f in enumerate(ranking.found) if place < top or f.text in always]
 
 
+def noted(rows: Sequence[Found]) -> list[str]:
+    """What predictions rest on, besides messages that are counted."""
+    telling = [(f.text, [note for note in f.step.notes if not set(note.split(", ")) <= COUNTED]) for f in rows]
+    return [f"{text}: {'; '.join(notes)}." for text, notes in telling if notes]
+
+
 def as_row(f: Found, ranking: Ranking) -> dict[str, object]:
     return {
         "plan": f.text,
@@ -118,6 +126,7 @@ def as_row(f: Found, ranking: Ranking) -> dict[str, object]:
         "sent_bytes": f.step.sent_bytes,
         "exposed_s": f.step.exposed_s,
         "limited_by": f.step.bottleneck,
+        "more_hosts": f.more_hosts,
         "how": list(f.step.notes),
     }
 
@@ -129,7 +138,7 @@ def as_table(rows: Sequence[Found], ranking: Ranking) -> str:
     lines += [
         f"{f.text:{width}}  {seconds_text(f.step.seconds):>9}  {f.speedup / ranking.ddp.speedup:9.2f}  "
         f"{f.speedup:9.2f}  {bytes_text(f.step.sent_bytes):>9}  {seconds_text(f.step.exposed_s):>9}  "
-        f"{f.risk.value:9}  {f.step.bottleneck}"
+        f"{f.risk.value:9}  {f.step.bottleneck}{f'; {hosts_text(f.more_hosts)}' if f.more_hosts else ''}"
         for f in rows
     ]
     lines += [f"{left.text:{width}}  left out: {left.why}" for left in ranking.left_out]

@@ -17,6 +17,7 @@ from laconic.core.units import bytes_text, seconds_text
 from laconic.lab.rate import parse_seconds
 from laconic.plan import Plan
 from laconic.planner.profiler import Profiler
+from laconic.sim.changing import ADAPTS
 from laconic.sim.exchanges import Setting
 from laconic.sim.model import ModelTable
 from laconic.sim.network import Network
@@ -72,7 +73,7 @@ def _run(text: str, world: int, trained: Trained, notes: Sequence[str]) -> dict[
         "phases": [{**vars(p), "plan": str(p.plan)} for p in trained.phases],
         "points": [vars(s) for s in trained.seen],
         "decisions": trained.decisions,
-        "notes": [*notes, *([UNTIMED] if trained.decisions else [])],
+        "notes": [*(n for n in notes if n != ADAPTS), *([UNTIMED] if trained.decisions else [])],
     }
 
 

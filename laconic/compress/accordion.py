@@ -65,6 +65,10 @@ class Accordion(AbstractCompressor):
             raise PlanError(f"accordion({self.mild}, {self.harsh}): the two are the same. Use {self.mild}.")
 
     @property
+    def adapts(self) -> bool:
+        return True
+
+    @property
     def follows_lr(self) -> bool:
         return True
 

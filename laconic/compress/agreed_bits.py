@@ -36,6 +36,10 @@ class AbstractAgreedBits(AbstractCompressor, ABC):
             raise PlanError(f"{self.name}(block={self.block!r}): a block is a multiple of 8 elements.")
 
     @property
+    def adapts(self) -> bool:
+        return True
+
+    @property
     def spares_small(self) -> bool:
         return True
 

@@ -137,6 +137,11 @@ class AbstractCompressor(Component, ABC):
         return any(part.follows_pace for part in self.parts)
 
     @property
+    def adapts(self) -> bool:
+        """Does it decide while it trains how much it says? What it will say is not known before."""
+        return any(part.adapts for part in self.parts)
+
+    @property
     def routed(self) -> bool:
         """Do messages take the route that a topology is told? What is summed, or always gathered, does not."""
         return any(part.routed for part in self.parts)

@@ -62,6 +62,10 @@ class CGX(AbstractCompressor):
             raise PlanError(f"cgx(every={self.every}): a whole number of exchanges from 1 up.")
 
     @property
+    def adapts(self) -> bool:
+        return True
+
+    @property
     def spares_small(self) -> bool:
         return True
 

@@ -62,6 +62,10 @@ class LAQ(AbstractOneShot):
             raise PlanError(f"laq(weight={self.weight!r}): the weights of {self.window} steps add up to at most 1.")
 
     @property
+    def adapts(self) -> bool:
+        return True
+
+    @property
     def varies(self) -> bool:
         return True
 

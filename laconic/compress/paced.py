@@ -83,6 +83,10 @@ class Paced(AbstractCompressor):
         return replace(self.inner, **changed)  # type: ignore[type-var]
 
     @property
+    def adapts(self) -> bool:
+        return True
+
+    @property
     def follows_pace(self) -> bool:
         return not self.within
 

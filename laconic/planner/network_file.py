@@ -69,8 +69,8 @@ class NetworkTable:
         return dict(self.curves) if world == self.world else {}
 
     def machine(self, world: int, **rest: Any) -> Machine:
-        """Ranks of one machine share its cores: as many of them as were measured stay together."""
-        together = min(world, -(-self.world // self.machines))
+        """Ranks of one machine share its cores."""
+        together = self.together(world)
         byte, message = cpu_line(self.cpu, self.world)
         return Machine(
             cores=self.cores / together * self._efficiency(together),
@@ -86,9 +86,13 @@ class NetworkTable:
             **rest,
         )
 
+    def together(self, world: int) -> int:
+        """On one machine: as many as were measured there."""
+        return min(world, -(-self.world // self.machines))
+
     def _efficiency(self, together: int) -> float:
         """What is left of an equal part of the cores, as measured among as many ranks."""
-        if not self.share or together != -(-self.world // self.machines):
+        if not self.share or together != self.together(self.world):
             return 1.0
         return min(1.0, self.share / min(1.0, self.cores / together))
 

@@ -44,6 +44,7 @@ class Found:
     risk: Risk
     step: Step
     single_s: float  # a step of one worker with a core (or device) to itself
+    more_hosts: int = 0  # for servers that stand beside no worker
 
     @property
     def speedup(self) -> float:
@@ -72,6 +73,12 @@ class Ranking:
     def best(self) -> Found:
         """Of those that distribute."""
         return next(f for f in self.found if f.distributes)
+
+    @property
+    def best_here(self) -> Found:
+        """Of those that need no more hosts than workers."""
+        here = [f for f in self.found if f.distributes and not f.more_hosts]
+        return _mildest_first(sorted(here, key=lambda f: f.step.seconds))[0]
 
     @property
     def ddp(self) -> Found:
@@ -110,7 +117,7 @@ class Planner:
             step = simulate(plan, setting)
         except LaconicError as error:
             return LeftOut(text, str(error))
-        return Found(text, world, risk(plan), step, self.model.step_s)
+        return Found(text, world, risk(plan), step, self.model.step_s, _more_hosts(plan, world))
 
     def rank(self, world: int, texts: Iterable[str], also: Iterable[str] = ()) -> Ranking:
         """Fastest first; of two within one percent the milder one. `also`: named by a user, found or left out."""
@@ -163,6 +170,11 @@ class Planner:
 
 def planner_of(model: ModelTable, table: NetworkTable) -> Planner:
     return Planner(model, table.network(), Machine(), table)
+
+
+def _more_hosts(plan: Plan, world: int) -> int:
+    """One worker asks nobody."""
+    return plan.topology.own_hosts(world) if isinstance(plan.topology, ParameterServer) and world > 1 else 0
 
 
 def _sensible(texts: Iterable[str], world: int) -> list[str]:

@@ -72,7 +72,11 @@ class Machine:
     def code(self, compress: AbstractCompressor) -> Coding:
         if compress == Identity():
             return Coding(0.0, 0.0)
-        return self.codings.get(str(_inner(compress)), self.coding)
+        return self.codings.get(str(timed_as(compress)), self.coding)
+
+    def timed(self, compress: AbstractCompressor) -> bool:
+        """Was its coding measured, or is there none?"""
+        return compress == Identity() or str(timed_as(compress)) in self.codings
 
     def seconds(self, compress: AbstractCompressor, spec: BucketSpec, told: Told, seat: Seat) -> tuple[float, ...]:
         """Before each round, and after the last."""
@@ -84,13 +88,14 @@ class Machine:
     def fitting(self, compress: AbstractCompressor, numel: int, told: Told) -> Coding:
         """Who reads a sparse message touches only what was sent; what was measured knows that already."""
         code = self.code(compress)
-        if str(_inner(compress)) in self.codings or not is_sparse(compress) or not numel:
+        if self.timed(compress) or not is_sparse(compress) or not numel:
             return code
         longest = max((a.nbytes for r in told.rounds for a in r if a.kind is Kind.GATHER), default=4.0 * numel)
         return replace(code, decode_s=code.decode_s * min(1.0, longest / (4.0 * numel)))
 
 
-def _inner(compress: AbstractCompressor) -> AbstractCompressor:
+def timed_as(compress: AbstractCompressor) -> AbstractCompressor:
+    """Who writes the messages: what is left dense takes no time."""
     return compress.inner if isinstance(compress, CHOOSY) else compress
 
 

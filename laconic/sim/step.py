@@ -14,6 +14,7 @@ from typing import Any
 
 from laconic.core.errors import PlanError
 from laconic.plan import Plan
+from laconic.sim.changing import changing
 from laconic.sim.collective import Collectives
 from laconic.sim.exchanges import Setting, exchanges
 from laconic.sim.lanes import MAIN, Step, afterwards, overlapped
@@ -35,7 +36,7 @@ class Stepper:
         self.plan, self.setting = plan, setting
         self.talks = plan.subject is not Subject.NOTHING and setting.world > 1
         ways = Collectives(plan.topology, setting.network, setting.world, setting.measured)
-        self.notes = (*self.notes, *(ways.notes if self.talks else ()))
+        self.notes = (*self.notes, *((*changing(plan.compress), *ways.notes) if self.talks else ()))
         self._play: Callable[[float, float], Step] | None = None  # of a schedule that was settled by a trial
         if self.talks and plan.schedule.is_measured:
             settled = settle(plan, setting, ways)

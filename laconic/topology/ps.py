@@ -73,5 +73,9 @@ class ParameterServer(AbstractTopology):
             return world
         return self.servers or (_SMALLEST_TREE if self.layout == "tree" else 1)
 
+    def own_hosts(self, world: int) -> int:
+        """How many servers have a host of their own, beside those of the workers."""
+        return 0 if self.layout == "colocated" else self.count(world)
+
     def traits(self) -> dict[str, object]:
         return {"peers": "servers", "mean": "exact", "bytes": "a message up, a message down"}

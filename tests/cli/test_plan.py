@@ -11,6 +11,7 @@ import pytest
 
 from laconic.cli import main
 from laconic.planner.risk import Risk
+from laconic.sim.changing import ADAPTS
 from laconic.sim.model import table
 from laconic.sim.network import Line
 from tests.planner.networks import network
@@ -56,6 +57,33 @@ def test_what_is_named_is_always_shown(words: list[str], capsys: pytest.CaptureF
     assert [left["text"] for left in found["left_out"]] == ["silent"]
     assert main(words) == 0
     assert "left out: it never talks" in capsys.readouterr().out
+
+
+def test_servers_with_hosts_of_their_own_say_how_many(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*words, "--top", "1", "--also", "ps", "--also", "ps(servers=2)", "--also", "ps(colocated)"]
+    found = {row["plan"]: row["more_hosts"] for row in ranked(words, capsys)["plans"]}
+    assert [found[text] for text in ("ps", "ps(servers=2)", "ps(colocated)", "ddp")] == [1, 2, 0, 0]
+    assert {row["more_hosts"] for row in ranked([*words, "--workers", "1"], capsys)["plans"]} == {0}
+    assert main(words) == 0
+    lines = {line.split("  ")[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines["ps"].endswith("line; 1 more host")
+    assert lines["ps(servers=2)"].endswith("line; 2 more hosts")
+    assert lines["ps(colocated)"].endswith("line")
+
+
+def test_what_predictions_rest_on_is_told_where_reasons_are(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*words, "--top", "1", "--also", "ef(paced(topk(0.1)))", "--also", "ef(topk(0.1))", "--also", "bf16"]
+    how = {row["plan"]: row["how"] for row in ranked(words, capsys)["plans"]}
+    assert ADAPTS in how["ef(paced(topk(0.1)))"]
+    assert ADAPTS not in how["ef(topk(0.1))"]
+    assert main([*words, "--why"]) == 0
+    out = capsys.readouterr().out
+    assert f"  ef(paced(topk(0.1))): {ADAPTS}.\n" in out
+    assert "10mbit:1ms is a link, not a machine" in out
+    assert "Nobody measured how fast" in out
+    assert not [line for line in out.splitlines() if line.startswith(("  ef(topk(0.1)): ", "  bf16: ", "  ddp: "))]
 
 
 def test_one_worker_has_a_table_too(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from laconic.cli import main
+from laconic.sim.changing import ADAPTS
 from laconic.sim.model import table
 
 
@@ -98,6 +99,14 @@ def test_what_a_measured_order_kept_is_told(capsys: pytest.CaptureFixture[str]) 
     assert len(notes) == 1
     assert notes[0].startswith("  planned, 4 workers: planned")
     assert "after a trial" in notes[0]
+
+
+def test_what_decides_while_it_trains_is_told(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "ef(paced(topk(0.1)))", "--model", model]
+    assert main(words) == 0
+    assert f"  ef(paced(topk(0.1))), 4 workers: {ADAPTS}." in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    assert ADAPTS in json.loads(capsys.readouterr().out)["rows"][0]["notes"]
 
 
 def test_a_plan_that_cannot_be_for_this_model_leaves_other_rows_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from laconic.cli import main, virtual_memory
+from laconic.cli.virtual import UNTIMED
+from laconic.sim.changing import ADAPTS
 from laconic.tasks.examples import DataError
 from laconic.tasks.fashion_mnist import load
 
@@ -65,3 +67,12 @@ def test_each_phase_of_a_training_has_its_own_time(capsys: pytest.CaptureFixture
     assert "declared" in both["notes"]
     assert main(["simulate", plans[0], *words]) == 0
     assert "  from step 3 on: " in capsys.readouterr().out
+
+
+def test_in_a_training_only_times_are_those_of_the_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn")
+    words = ["--train", "digits", "--workers", "4", "--steps", "4", "--compute", "1ms", "--json"]
+    assert main(["simulate", "cgx(0.05)", *words]) == 0
+    said = json.loads(capsys.readouterr().out)[0]["notes"]
+    assert UNTIMED in said
+    assert ADAPTS not in said

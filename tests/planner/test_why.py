@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from laconic.planner.candidates import candidates
@@ -36,6 +37,22 @@ def test_one_worker_is_not_told_to_stay_alone() -> None:
     text = said(Line(1e-4, 8e-8), world=1)
     assert text.startswith("1 worker: ")
     assert text.endswith("One worker has nobody to talk to: every plan is as fast as none.")
+
+
+def of_eight(texts: Sequence[str]) -> str:
+    planner = Planner(MODEL, Network(Line(1e-6, 8e-9)), Machine())
+    return " ".join(reasons(planner, planner.rank(8, texts)))
+
+
+def test_servers_on_hosts_of_their_own_are_told_and_what_is_best_without_them() -> None:
+    text = of_eight(["none", "ps(servers=8)"])
+    assert "Its 8 servers have hosts of their own: it needs 8 more hosts." in text
+    assert "Without more hosts DDP is the answer" in text
+    assert "Without more hosts bf16 (rounded) is the fastest: " in of_eight(["none", "bf16", "ps(servers=8) / bf16"])
+
+
+def test_without_servers_nobody_speaks_of_hosts() -> None:
+    assert "more hosts" not in of_eight(["none", "bf16", "ps(colocated)"])
 
 
 def test_a_slow_pair_is_a_reason() -> None:

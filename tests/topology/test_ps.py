@@ -36,6 +36,12 @@ def test_what_cannot_work_is_refused_when_it_is_built(text: str, sentence: str):
         Plan.parse(text)
 
 
+def test_only_servers_beside_workers_need_no_hosts():
+    needed = {"ps": 1, "ps(servers=8)": 8, "ps(colocated)": 0, "ps(tree)": 3, "ps(tree, servers=5)": 5}
+    topologies = {text: Plan.parse(text).topology for text in needed}
+    assert {text: t.own_hosts(4) for text, t in topologies.items() if isinstance(t, ParameterServer)} == needed
+
+
 @pytest.mark.parametrize("world", [1, 2, 3, 4, 5, 8])
 def test_servers_are_counted(world: int):
     assert ParameterServer().owners(world) == 1
