@@ -1,6 +1,6 @@
 """Closed forms of what `play` finds message by message, for workers that all have the same line.
 
-    time = hops * alpha + nbytes * beta                     n workers, S bytes, one message at a time each way
+    time = hops * alpha + nbytes * beta + added * gamma     n workers, S bytes, one message at a time each way
 
     ring, grids, halving_doubling, recursive_doubling, tree     as topology/cost.py has them
     sra                          2(n-1) alpha + 2(n-1)/n S beta    n-1 messages a round, each with its latency
@@ -14,7 +14,9 @@
     all-to-all of m each         (n-1)(alpha + m beta)
     gossip, degree d             d (alpha + m beta)
 
-Pieces follow each other as a stream, whose latency is paid once; p = 1 is the star.
+Pieces follow each other as a stream, whose latency is paid once; p = 1 is the star. gamma: of a byte added. What more
+the literature has is beside this file: closed_halves, closed_grid, closed_pipeline, closed_servers, closed_compressed
+and closed_scaling; docs/scale.md lists all of them with what each is held against.
 
 Survey 003, section 1.3 and table 1.1; survey 000, table III. They hold exactly where S is a whole number of equal
 shares (tests/sim compares them with the player); `double_tree` and `mesh`, whose messages meet, have none here.
@@ -43,8 +45,11 @@ def all_reduce(name: str, world: int, nbytes: float, shape: Shape = ANY) -> Cost
     return found
 
 
-def all_reduce_s(name: str, world: int, nbytes: float, line: Line, shape: Shape = ANY) -> float:
-    return all_reduce(name, world, nbytes, shape).seconds(line.alpha_s, line.beta_s)
+def all_reduce_s(
+    name: str, world: int, nbytes: float, line: Line, shape: Shape = ANY, *, gamma_s: float = 0.0
+) -> float:
+    """`gamma_s`: of a byte added, which takes a worker's time, not its line's."""
+    return all_reduce(name, world, nbytes, shape).seconds(line.alpha_s, line.beta_s, gamma_s)
 
 
 def chain_s(world: int, nbytes: float, line: Line) -> float:

@@ -30,6 +30,20 @@ def test_an_all_reduce_takes_what_its_closed_form_says(name: str, world: int) ->
     assert played(name, world) == pytest.approx(closed.all_reduce_s(name, world, SIZE, LINE), rel=1e-3)
 
 
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in closed.WITHOUT])
+def test_adding_up_takes_what_the_closed_form_says(name: str, world: int) -> None:
+    programs = rotated([build(name, r, world, SIZE) for r in range(world)])
+    seen = play(programs, NET, 1, gamma_s=0.125).seconds
+    assert seen == pytest.approx(closed.all_reduce_s(name, world, SIZE, LINE, gamma_s=0.125), rel=1e-3)  # folds round
+
+
+def test_a_ring_of_four_adds_three_quarters_by_hand() -> None:
+    """2(n-1) a + 2(n-1)/n m b + (n-1)/n m g."""
+    seen = closed.all_reduce_s("ring", 4, 1000, Line(2.0, 0.1), gamma_s=0.01)
+    assert seen == pytest.approx(6 * 2.0 + 1500 * 0.1 + 750 * 0.01)
+
+
 @pytest.mark.parametrize("world", [2, 4, 8, 16])
 def test_table_iii_of_survey_000(world: int) -> None:
     """Latency and bandwidth of binary tree, recursive doubling and ring, one by one."""
