@@ -1,11 +1,15 @@
-"""How long the simulator itself takes: 1,024 workers of any plan, 10,000 of symmetric ones, BERT-Large, one core.
+"""How long the simulator itself takes: 1,024 workers of any plan and compressor, 10,000 of symmetric plans, BERT-Large,
+one core.
 
 python bench/scale.py
 """
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 
 from laconic.plan import Plan
 from laconic.sim.exchanges import Setting
@@ -13,6 +17,10 @@ from laconic.sim.models import layer_table
 from laconic.sim.network import Network, parse_line
 from laconic.sim.pace import pace
 from laconic.sim.step import fits
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.zoo import ZOO
 
 PLANS = (
     *("none", "wfbp", "fifo", "bf16", "powersgd(4)", "ef(topk(0.01))", "ef(topk(0.01) | qsgd(bits=4) | golomb)"),
@@ -26,25 +34,34 @@ PLANS = (
 )
 
 
+WORLDS = (1024, 1024, 10_000)
+
+
 def main() -> None:
     model = layer_table("bert-large")
     even = Network(parse_line("10gbit:50us"))
     uneven = Network(parse_line("10gbit:50us"), {3: 8e-9}, 4, parse_line("1gbit:30ms"))
-    for world, network, name in ((1024, even, "even"), (1024, uneven, "uneven"), (10_000, even, "even")):
-        worst = 0.0
-        for text in PLANS:
-            plan = Plan.parse(text)
-            if fits(plan, world) is not None:
-                continue
-            started = time.process_time()
-            seen = pace(plan, Setting(model, network, world))
-            took = time.process_time() - started
-            worst = max(worst, took)
-            print(
-                f"{world:6} {name:6} {text:42} step {seen.seconds:9.3f} s   simulated in {took:6.2f} s of a core",
-                flush=True,
-            )
-        print(f"{world} workers, {name} lines: at most {worst:.2f} s\n", flush=True)
+    plans = [Plan.parse(text) for text in PLANS]
+    for world, network, name in zip(WORLDS, (even, uneven, even), ("even", "uneven", "even"), strict=True):
+        report(f"{world} workers, {name} lines", plans, Setting(model, network, world))
+    zoo = [Plan(compress=entry.compressor) for entry in ZOO]
+    report(f"{WORLDS[0]} workers, even lines, every compressor of tests/zoo.py", zoo, Setting(model, even, WORLDS[0]))
+
+
+def report(title: str, plans: Sequence[Plan], setting: Setting) -> None:
+    took = {plan: seconds_of(plan, setting) for plan in plans if fits(plan, setting.world) is None}
+    slowest = max(took, key=lambda plan: took[plan])
+    print(f"{title}: at most {took[slowest]:.2f} s of a core, of {len(took)} plans ({slowest})\n", flush=True)
+
+
+def seconds_of(plan: Plan, setting: Setting) -> float:
+    started = time.process_time()
+    seen = pace(plan, setting)
+    took = time.process_time() - started
+    print(
+        f"{setting.world:6} {plan!s:60} step {seen.seconds:9.3f} s   simulated in {took:6.2f} s of a core", flush=True
+    )
+    return took
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@
 Seconds are split into latency, which keeps nobody busy, and time on the line, which rounds under way together share.
 On unequal lines the slowest way counts, except for deals. For rings, and gathers that go round, this is exact. Grids,
 doubling and trees of up to 2,048 workers or 400,000 messages are ridden round by round (waves.py). `double_tree` and
-`mesh` are played up to 32 workers; above that stands the bound of topology/cost.py. Where the network was measured, its
-table replaces the formula.
+`mesh` are played up to 32 workers; above that what was played grows as their form in topology/cost.py does, for which
+messages do not meet. Where the network was measured, its table replaces the formula.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from laconic.sim.wire import NOTHING, Wire
 from laconic.topology import AbstractTopology, AllReduce, ParameterServer
 from laconic.topology.allreduce import AUTO, NATIVE
 from laconic.topology.choice import candidates
-from laconic.topology.programs import Shape, build
+from laconic.topology.programs import ANY, Shape, build
 
 PLAYED = 32  # workers
 SINGLE = ("hierarchical", "torus", "blueconnect", "recursive_doubling", "halving_doubling", "tree")
 RIDDEN, RIDDEN_MESSAGES = 2048, 400_000  # workers, or hops of all of them: a round at a time
 RINGS = (NATIVE, "ring")
 WORST = "the slowest line stands for all, which is a bound"
-COUNTED = f"above {PLAYED} workers messages that meet are counted, not played, which is a bound"
+SCALED = f"above {PLAYED} workers messages that meet are scaled from {PLAYED}, which is an estimate"
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,14 @@ class Collectives:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where sums are bounds."""
+        """Where sums are bounds or estimates."""
         if not isinstance(self.topology, AllReduce):
             return () if self.network.uniform else (WORST,)
         name, shape = self.topology.algorithm, self.topology.shape
         names = candidates(self.world) if name == AUTO else (name,)
         exact = all(n in RINGS or self._ridden(n, shape) for n in names)
-        bounded = any(n in closed.WITHOUT for n in names) and self.world > PLAYED
-        return (*([] if self.network.uniform or exact else [WORST]), *([COUNTED] if bounded else []))
+        scaled = any(n in closed.WITHOUT for n in names) and self.world > PLAYED
+        return (*([] if self.network.uniform or exact else [WORST]), *([SCALED] if scaled else []))
 
     def bounds(self, asks: Sequence[tuple[Asked, ...]]) -> tuple[str, ...]:
         """What `notes` leave out: swaps of pairs in an exchange among all."""
@@ -173,11 +173,22 @@ def _sent(name: str, world: int, nbytes: float, shape: Shape) -> float:
 @lru_cache(maxsize=65536)
 def _one(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tuple[float, float, float]:
     """Total, latency, time on the line, where all lines are equal."""
-    if name in closed.WITHOUT and world <= PLAYED:
-        numel = max(1, round(nbytes / 4))
-        lines = rotated([build(name, r, world, numel, shape) for r in range(world)])
-        total, latency = (play(lines, Network(one), 4).seconds for one in (line, Line(line.alpha_s, 0.0)))
+    if name in closed.WITHOUT:
+        total, latency = _played(name, line, min(world, PLAYED), nbytes, shape if world <= PLAYED else ANY)
+        if world > PLAYED:
+            few, many = (closed.all_reduce(name, n, nbytes, s) for n, s in ((PLAYED, ANY), (world, shape)))
+            total *= many.seconds(line.alpha_s, line.beta_s) / few.seconds(line.alpha_s, line.beta_s)
+            latency *= many.hops / few.hops
+            latency = min(latency, total)
     else:
         found = closed.all_reduce(name, world, nbytes, shape)
         total, latency = found.seconds(line.alpha_s, line.beta_s), found.hops * line.alpha_s
     return total, latency, total - latency
+
+
+def _played(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tuple[float, float]:
+    """Total, and latency."""
+    numel = max(1, round(nbytes / 4))
+    lines = rotated([build(name, r, world, numel, shape) for r in range(world)])
+    total, latency = (play(lines, Network(one), 4).seconds for one in (line, Line(line.alpha_s, 0.0)))
+    return total, latency
