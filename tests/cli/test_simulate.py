@@ -122,8 +122,8 @@ def test_a_plan_that_cannot_be_for_this_model_leaves_other_rows_alone(capsys: py
 
 
 def test_json_has_all_settings(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = "--workers 8 --link 1gbit:50us --own 3=100mbit --regions 2 --across 10mbit:30ms --stragglers exp(0.1) --seed 5"
-    more = "--cores 2 --overlap 0.5 --coding 4 --compute 90ms --json"
+    words = "--workers 8 --link 1gbit:50us --own 3=100mbit --regions 2 --across 10mbit:30ms --stragglers exp(0.1)"
+    more = "--seed 5 --cores 2 --overlap 0.5 --coding 4 --compute 90ms --json"
     assert main(["simulate", "none", "--model", model, *words.split(), *more.split()]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said.pop("rows")
