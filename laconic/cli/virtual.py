@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from laconic.cli.simulate_setting import STEPS, machine_of, settings
+from laconic.cli.simulate_table import DECLARED
 from laconic.cli.virtual_jobs import job_of
 from laconic.cli.virtual_memory import refuse_large
 from laconic.core.errors import UsageError
@@ -30,8 +32,6 @@ UNTIMED = "simulated seconds are those of the plan as it begins; what it decided
 
 
 def train(args: argparse.Namespace, plans: Sequence[tuple[str, Plan]], worlds: Sequence[int], network: Network) -> int:
-    from laconic.cli.simulate import STEPS, machine_of
-
     steps, seed = STEPS if args.steps is None else args.steps, args.seed or 0
     if steps < 1:
         raise UsageError(f"--steps {steps}: give at least 1.")
@@ -60,7 +60,7 @@ def train(args: argparse.Namespace, plans: Sequence[tuple[str, Plan]], worlds: S
                 print(f"\n{text}, {world} workers, {seconds_text(run['step_s'])} a step (simulated)")
                 print("\n".join([*map(_line, trained.seen), *_phases(trained), *(f"  {n}" for n in _told(run))]))
     if args.json:
-        print(json_text(out, indent=1))
+        print(json_text({**settings(args, table, stragglers), "rows": out}, indent=1))
     return 0
 
 
@@ -78,8 +78,6 @@ def _run(text: str, world: int, trained: Trained, notes: Sequence[str]) -> dict[
 
 
 def _told(run: dict[str, Any]) -> list[str]:
-    from laconic.cli.simulate import DECLARED
-
     return [*run["decisions"], *(f"{note}." for note in run["notes"] if note != DECLARED)]
 
 

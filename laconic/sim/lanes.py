@@ -16,6 +16,7 @@ from laconic.sim.fluid import Actor, Both, Fluid, Gate, Need, On, Span
 from laconic.sim.machine import Machine
 
 MAIN = "main"
+HARDLY = 0.05  # of computing: whoever waits less is limited by that
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,11 @@ class Step:
 
     @property
     def bottleneck(self) -> str:
-        if self.exposed_s < 0.05 * self.alone_s:
-            return "compute"
+        return "compute" if self.exposed_s < HARDLY * self.alone_s else self.held_up_by
+
+    @property
+    def held_up_by(self) -> str:
+        """What most of talking waits for, however short that is."""
         return (
             "line"
             if self.line_s > max(self.coding_s, 0.5 * self.exposed_s)

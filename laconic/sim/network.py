@@ -11,7 +11,7 @@ after all workers, live in the last region.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from laconic.core.errors import UsageError
@@ -48,6 +48,15 @@ class Network:
             raise UsageError(
                 f"{self.across} across regions: say also how many there are (--regions), or leave both out."
             )
+
+    def fit(self, world: int) -> None:
+        """Are there as many workers as are spoken of?"""
+        if self.regions > world:
+            raise UsageError(
+                f"{self.regions} regions with --workers {world}: some would be empty. Give as many workers."
+            )
+        if absent := [w for w in self.own if w >= world]:
+            raise UsageError(f"--own {absent[0]}=...: with --workers {world} the last is {world - 1}.")
 
     @property
     def uniform(self) -> bool:
@@ -94,3 +103,18 @@ def parse_line(text: str) -> Line:
     if not colon:
         raise UsageError(f"'{text}' is not a line. Write its rate and its latency, as in 10gbit:50us.")
     return Line(parse_seconds(latency), 8.0 / parse_rate(rate))
+
+
+def parse_own(texts: Sequence[str], line: Line) -> dict[int, float]:
+    """`3=1gbit`: seconds a byte of the workers whose line is not `line`."""
+    found: dict[int, float] = {}
+    for text in texts:
+        worker, equals, rate = text.partition("=")
+        if not equals or not worker.strip().isdecimal() or ":" in rate:
+            raise UsageError(f"--own {text}: write the worker's number, an equals sign and its rate, as in 3=1gbit.")
+        if int(worker) in found:
+            raise UsageError(f"--own names worker {int(worker)} twice.")
+        found[int(worker)] = 8.0 / parse_rate(rate)
+        if found[int(worker)] == line.beta_s:
+            raise UsageError(f"--own {text}: that is the rate of every link. Leave it out.")
+    return found

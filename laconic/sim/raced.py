@@ -42,16 +42,17 @@ def unraced(stepper: Stepper) -> str | None:
     return None
 
 
-def raced_steps(stepper: Stepper, steps: int) -> int:
+def raced_turns(stepper: Stepper, turns: int) -> int:
     """As many of these as are raced."""
-    return min(steps // stepper.every, max(FEWEST_TURNS, MESSAGES // _messages(stepper))) * stepper.every
+    return min(turns, max(FEWEST_TURNS, MESSAGES // _messages(stepper)))
 
 
-def raced(stepper: Stepper, factors: Floats) -> float:
-    """Seconds a step of the mean worker: a slow one delays itself, and others as far as the bound says."""
+def raced(stepper: Stepper, sums: Floats) -> float:
+    """Seconds a step of the mean worker: a slow one delays itself, and others as far as the bound says. `sums`: of the
+    factors of a turn's steps, turns x workers."""
     setting, (sync, servers) = stepper.setting, _parts(stepper)
-    world, steps = setting.world, len(factors)
-    computing = stepper.alone() * factors.reshape(-1, stepper.every, world).sum(axis=1)
+    world, steps = setting.world, len(sums) * stepper.every
+    computing = stepper.alone() * sums
     through = race(
         computing + _coding_s(stepper),
         sum(item.said for item in stepper.items),

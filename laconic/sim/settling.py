@@ -1,7 +1,7 @@
 """A measured schedule in virtual time: every way that pilot would try is played, and the one it would keep stands.
 
 barrier    as any other schedule (step.py), in the buckets that were worked out
-crossing   several steps in a row (crossing.py), the last of which count
+crossing   several steps in a row (crossing.py), the last of which count; drawn is the very last
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from laconic.schedule.queueing import Message, launch_order
 from laconic.sim import measured
 from laconic.sim.collective import Collectives
 from laconic.sim.crossing import STEPS, Passage, Work, settled_s, train
+from laconic.sim.drawing import between
 from laconic.sim.exchanges import Exchange, Setting, exchange_of, turn_of, with_riders
 from laconic.sim.fluid import Fluid, Gate
 from laconic.sim.lanes import MAIN, Step, afterwards, lane, overlapped, report
@@ -143,7 +144,8 @@ class _Crossing:
         aside = [entry for p in passages for entry in self._aside(p)]
         fluid.add("side", lane(fluid, machine, aside))
         fluid.run()
-        return report(fluid, self.items, settled_s(ends), alone)
+        seen = report(fluid, self.items, settled_s(ends), alone)
+        return replace(seen, spans=between(seen.spans, *ends[-2:]))
 
     def _passage(self) -> Passage:
         arrived: list[list[Gate]] = [[] for _ in self.buckets]

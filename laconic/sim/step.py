@@ -2,7 +2,8 @@
 
 Workers are alike, so one stands for all; where they are not (stragglers), the slowest does, since everyone waits for
 it. `local(h)` and gossip talk after the step: what they say is added once every h steps. Where a turn says a part of
-the model (turns.py), turns are simulated one by one, and their mean counts.
+the model (turns.py), turns are simulated one by one, and their mean counts. Drawn is a step that talks, with the
+longest turn there is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from laconic.core.errors import PlanError
 from laconic.plan import Plan
 from laconic.sim.changing import changing
 from laconic.sim.collective import Collectives
+from laconic.sim.drawing import computing, followed
 from laconic.sim.exchanges import Setting, exchanges
 from laconic.sim.lanes import MAIN, Step, afterwards, overlapped
 from laconic.sim.model import COLD_AFTER_S
@@ -77,9 +79,9 @@ class Stepper:
         return share * self.setting.model.cold_s / min(1.0, self.setting.machine.cores) / self.every
 
     def _step(self, slowdown: float) -> Step:
-        alone = self.alone(slowdown)
+        alone, each_s = self.alone(slowdown), slowdown / min(1.0, self.setting.machine.cores)
         if not self.talks:
-            return Step(alone, alone, 0.0, 0.0, 0.0, 0.0, ())
+            return Step(alone, alone, 0.0, 0.0, 0.0, 0.0, computing(self.setting.model, each_s))
         if self._play is not None:
             return averaged([self._play(slowdown, alone)], self.notes)
         if self.talk is None:
@@ -94,7 +96,7 @@ class Stepper:
             messages=talk.messages / every,
             coding_s=talk.coding_s / every,
             line_s=talk.line_s / every,
-            spans=talk.spans,
+            spans=followed(computing(self.setting.model, each_s, more), talk.spans),
             notes=talk.notes,
         )
 

@@ -70,6 +70,18 @@ def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: p
         (["none", "--tflops", "-1"], "--tflops -1: give a number above 0"),
         (["none", "--compute", "0ms", "--workers", "1"], "--compute 0ms: give a time above 0"),
         (["none", "--coding", "nan"], "must be above 0"),
+        (["none", "--stragglers", "slow(3, 5)", "--workers", "8,4"], "with --workers 4 there are no 5 to be slow"),
+        (["none", "--stragglers", "lognormal(0)", "--seed", "3"], "nothing would vary"),
+        (
+            ["none", "--regions", "8", "--across", "1gbit:1ms", "--workers", "9,3"],
+            "with --workers 3: some",
+        ),
+        (["none", "--own", "3=1gbit", "--workers", "8,3"], "with --workers 3 the last is 2"),
+        (["none", "--own", "3=1gbit:50us"], "an equals sign and its rate"),
+        (["none", "--own", "third=1gbit"], "an equals sign and its rate"),
+        (["none", "--own", "3=1gbit", "--own", "3=2gbit"], "names worker 3 twice"),
+        (["none", "--own", "3=10gbit"], "the rate of every link"),
+        (["asp / ps", "--timeline", "/tmp/never.json"], "'asp / ps' is raced"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused(
@@ -88,7 +100,9 @@ def test_training_with_virtual_workers(capsys: pytest.CaptureFixture[str]) -> No
     pytest.importorskip("sklearn")
     words = ["simulate", "ef(topk(0.1))", "--train", "digits", "--workers", "8", "--steps", "4", "--json"]
     assert main(words) == 0
-    (run,) = json.loads(capsys.readouterr().out)
+    said = json.loads(capsys.readouterr().out)
+    (run,) = said["rows"]
+    assert (said["task"], said["model"], said["steps"], said["batch"]) == ("digits", None, 4, 16)
     assert [p["step"] for p in run["points"]] == [1, 2, 3, 4]
     assert run["points"][-1]["seconds"] == pytest.approx(4 * run["step_s"])
 
@@ -114,3 +128,55 @@ def test_a_plan_that_cannot_be_for_this_model_leaves_other_rows_alone(capsys: py
     out = capsys.readouterr().out
     assert "161 parameters by times takes minutes" in out
     assert any(line.startswith("none") and "ms" in line for line in out.splitlines())
+
+
+def test_json_has_all_settings(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = "--workers 8 --link 1gbit:50us --own 3=100mbit --regions 2 --across 10mbit:30ms --stragglers exp(0.1)"
+    more = "--seed 5 --cores 2 --overlap 0.5 --coding 4 --compute 90ms --json"
+    assert main(["simulate", "none", "--model", model, *words.split(), *more.split()]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said.pop("rows")
+    assert said.pop("compute_s") == pytest.approx(0.09)
+    assert said == {
+        "model": "tiny",
+        "task": None,
+        "steps": None,
+        "parameters": 150_300,
+        "batch": 4,
+        "link": "1gbit:50us",
+        "own": ["3=100mbit"],
+        "regions": 2,
+        "across": "10mbit:30ms",
+        "overlap": 0.5,
+        "cores": 2.0,
+        "coding": 4.0,
+        "stragglers": "exp(0.1)",
+        "seed": 5,
+    }
+
+
+def test_a_line_of_its_own_slows_who_waits_for_it(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "none", "--model", model, "--link", "1gbit:50us", "--json"]
+    steps = []
+    for own in ([], ["--own", "3=10mbit"], ["--own", "3=10mbit", "--own", "1=20mbit"]):
+        assert main([*words, *own]) == 0
+        steps.append(json.loads(capsys.readouterr().out)["rows"][0]["step_s"])
+    assert steps[0] < steps[1] == steps[2]  # a ring is as slow as its slowest line
+
+
+def test_waiting_for_slow_workers_is_not_computing(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "none", "local(8)", "--link", "100gbit:1us", "--workers", "16", "--json"]
+    assert main([*words, "--stragglers", "slow(10, 1)"]) == 0
+    for found in json.loads(capsys.readouterr().out)["rows"]:
+        assert found["bottleneck"] == "stragglers"
+        assert found["stragglers_s"] == pytest.approx(found["exposed_s"], rel=0.1)
+        assert found["speedup"] == pytest.approx(16 / 10, rel=0.05)
+
+
+def test_a_timeline_says_what_it_shows(model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trace.json"
+    words = ["simulate", "none", "asp / ps", "--model", model, "--stragglers", "slow(5, 1)"]
+    assert main([*words, "--timeline", str(trace)]) == 0
+    said = capsys.readouterr().err
+    assert "trace.json shows a step of 'none', --workers 4, without stragglers ('asp / ps' is raced" in said
+    assert json.loads(trace.read_text())["traceEvents"]

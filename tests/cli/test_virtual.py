@@ -31,7 +31,7 @@ def test_every_task_can_be_trained(task: str, capsys: pytest.CaptureFixture[str]
         pytest.skip("its images are not on this machine")
     words = ["simulate", "ef(topk(0.1))", "--train", task, "--workers", "3", "--steps", "2", "--json"]
     assert main(words) == 0
-    (run,) = json.loads(capsys.readouterr().out)
+    (run,) = json.loads(capsys.readouterr().out)["rows"]
     assert [p["step"] for p in run["points"]] == [1, 2]
     assert run["points"][-1]["metrics"]["loss"] > 0
 
@@ -61,7 +61,7 @@ def test_each_phase_of_a_training_has_its_own_time(capsys: pytest.CaptureFixture
     words = ["--train", "digits", "--workers", "4", "--steps", "4", "--compute", "1ms", "--link", "10mbit:1ms"]
     plans = ["post_local(2, h=2)", "none", "local(2)"]
     assert main(["simulate", *plans, *words, "--json"]) == 0
-    both, bsp, local = json.loads(capsys.readouterr().out)
+    both, bsp, local = json.loads(capsys.readouterr().out)["rows"]
     assert [p["seconds"] for p in both["points"][:2]] == [p["seconds"] for p in bsp["points"][:2]]
     assert [p["step_s"] for p in both["phases"]] == [bsp["step_s"], local["step_s"]]
     assert "declared" in both["notes"]

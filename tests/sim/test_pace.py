@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 
 import pytest
 
@@ -12,9 +13,9 @@ from laconic.sim.exchanges import Setting
 from laconic.sim.machine import Coding, Machine
 from laconic.sim.model import ModelTable, table
 from laconic.sim.network import Line, Network
-from laconic.sim.pace import pace
+from laconic.sim.pace import Pace, pace
 from laconic.sim.step import simulate
-from laconic.sim.stragglers import parse_stragglers
+from laconic.sim.stragglers import Stragglers, parse_stragglers
 
 FAST, SLOW = Network(Line(0.0, 0.0)), Network(Line(0.0, 1e-6))
 QUIET = Machine(coding=Coding(0.0, 0.0), votes=False)
@@ -25,8 +26,12 @@ def toy() -> ModelTable:
     return table("toy", [(f"w{i}", (1_000_000,)) for i in range(4)], [1.0] * 4, batch=1)
 
 
+def seen(text: str, stragglers: str, world: int = 4, network: Network = FAST) -> Pace:
+    return pace(Plan.parse(text), Setting(toy(), network, world, QUIET), parse_stragglers(stragglers))
+
+
 def seconds(text: str, stragglers: str, world: int = 4, network: Network = FAST) -> float:
-    return pace(Plan.parse(text), Setting(toy(), network, world, QUIET), parse_stragglers(stragglers)).seconds
+    return seen(text, stragglers, world, network).seconds
 
 
 def test_the_last_worker_is_followed_however_many_there_are() -> None:
@@ -46,7 +51,7 @@ def test_neighbours_are_counted_among_all_workers(graph: str, peers: int) -> Non
 
 def test_downpour_pushes_as_often_as_it_says() -> None:
     """One worker waits 16 s for a push and as long for a pull, once in four steps."""
-    every, fourth = (seconds(f"downpour({n}, fetch={n}) / ps", "slow(1, 1)", 2, SLOW) for n in (1, 4))
+    every, fourth = (seconds(f"downpour({n}, fetch={n}) / ps", "none", 2, SLOW) for n in (1, 4))
     assert every - 12 > 3 * (fourth - 12) > 0
 
 
@@ -83,15 +88,17 @@ def test_post_local_waits_as_the_local_it_becomes(stragglers: str) -> None:
 
 
 def test_nobody_waits_for_a_slow_worker_where_nobody_talks() -> None:
-    seen = pace(Plan.parse("silent"), Setting(toy(), SLOW, 4, QUIET), parse_stragglers("slow(3, 1)"))
-    assert seen.seconds == seen.alone_s == pytest.approx((3 * 12 + 36) / 4)
+    assert seconds("silent", "slow(3, 1)", 4, SLOW) == pytest.approx((3 * 12 + 36) / 4)
+    varied = seen("silent", "lognormal(0.5)", 4, SLOW)
+    assert varied.seconds == varied.alone_s
 
 
 @pytest.mark.parametrize(
     "text", ["asp / ps", "ssp(2) / ps(servers=2)", "r2sp / ps", "backup(1) / ps", "asp / ps(colocated)"]
 )
 def test_workers_that_are_equally_fast_are_raced_too(text: str) -> None:
-    assert seconds(text, "none", 4, SLOW) == seconds(text, "slow(1, 1)", 4, SLOW)
+    once = pace(Plan.parse(text), Setting(toy(), SLOW, 4, QUIET), Stragglers("slow", 1.0))
+    assert seconds(text, "none", 4, SLOW) == once.seconds == once.step.seconds
 
 
 def test_two_equal_workers_push_and_compute_by_turns() -> None:
@@ -112,3 +119,29 @@ def test_what_is_too_long_to_be_raced_says_so() -> None:
     for text, why in (("asp / ps(colocated)", "fewer servers"), ("backup(1, grace=2) / ps", r"backup\(1\)")):
         notes = pace(Plan.parse(text), Setting(toy(), FAST, 1024, QUIET)).step.notes
         assert any(re.search(f"not raced.*{why}", note) for note in notes)
+
+
+@pytest.mark.parametrize("text", ["none", "local(8)", "gossip(ring)", "silent", "asp / ps"])
+def test_speedup_is_over_an_ordinary_worker_not_over_a_slow_one(text: str) -> None:
+    assert seen(text, "slow(3, 2)", 4, SLOW).alone_s == pytest.approx(12.0)
+    assert seen(text, "exp(1)", 64).alone_s == pytest.approx(24.0, rel=0.1)  # a draw's mean is 2; 1,536 draws
+
+
+@pytest.mark.parametrize("text", ["none", "local(8)", "asp / ps"])
+def test_what_is_waited_for_slow_workers_is_named_so(text: str) -> None:
+    """Without a network nobody else can be waited for; with a slow one and hardly any stragglers it is the line."""
+    assert seen(text, "slow(10, 1)").bottleneck == "stragglers"
+    assert seen(text, "slow(1.01, 1)", 4, SLOW).bottleneck == "line"
+    assert seen(text, "slow(1.01, 1)").bottleneck == "compute"
+    assert seen(text, "none").stragglers_s == 0.0
+
+
+def test_thousands_of_steps_are_not_held_in_memory_together() -> None:
+    """4,000 x 1,000 factors are 32 MB; they are drawn 2 MB at a time, with as much again for each operation."""
+    setting = Setting(toy(), FAST, 1000, QUIET)
+    tracemalloc.start()
+    try:
+        pace(Plan.parse("local(4000)"), setting, parse_stragglers("lognormal(0.5)"))
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
