@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from laconic.cli.simulate import DECLARED, counts
+from laconic.cli.simulate import counts
+from laconic.cli.simulate_table import DECLARED
 from laconic.core.errors import UsageError
 from laconic.core.files import json_text
 from laconic.core.units import bytes_text, seconds_text
