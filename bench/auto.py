@@ -4,7 +4,7 @@
     python bench/auto.py --table      prints the table from what is there
 
 Each line is one `laconic compare TASK --hosts 4 --rate R --baselines ddp --plans auto`: what auto chose, the medians of
-its and of DDP's runs (seven where the step is short, else three), by turns, with their spread. Where it chose DDP both
+its and of DDP's runs (nine where steps are short, else three), by turns, with their spread. Where it chose DDP both
 rows are the same program, and their ratio is what the machine's moods make of 1.
 """
 
@@ -24,9 +24,10 @@ from laconic.core.units import seconds_text
 
 SMALL = ("--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--batch", "4")  # 435 thousand weights
 TASKS: dict[str, tuple[int, tuple[str, ...]]] = {"digits": (200, ()), "fashion": (60, ()), "bytes": (60, SMALL)}
-RATES = ("50mbit", "100mbit", "200mbit", "500mbit", "1gbit", "")
+SLOW = ("50mbit", "100mbit", "200mbit")  # where links, not cores, decide
+RATES = (*SLOW, "500mbit", "1gbit", "")
 HOSTS = 4
-REPEATS = {"1gbit": 7, "": 7}  # where the machine's moods show; else 3
+REPEAT, MORE, LONGER = 3, 9, 2  # runs; and where steps are short and the machine's moods show, also more steps
 LIMIT_S = 3600
 NEVER_BELOW = 0.97
 
@@ -42,8 +43,9 @@ class Setting:
 
     def command(self, out: Path) -> list[str]:
         steps, args = TASKS[self.task]
+        repeat, steps = (REPEAT, steps) if self.rate in SLOW else (MORE, LONGER * steps)
         words = ["compare", self.task, "--hosts", str(HOSTS), *(["--rate", self.rate] if self.rate else [])]
-        words += ["--steps", str(steps), "--repeat", str(REPEATS.get(self.rate, 3))]
+        words += ["--steps", str(steps), "--repeat", str(repeat)]
         words += ["--baselines", "ddp", "--plans", "auto"]
         return [sys.executable, "-m", "laconic.cli", *words, "--json", str(out), *(["--", *args] if args else [])]
 
