@@ -73,6 +73,6 @@ def test_in_a_training_only_times_are_those_of_the_beginning(capsys: pytest.Capt
     pytest.importorskip("sklearn")
     words = ["--train", "digits", "--workers", "4", "--steps", "4", "--compute", "1ms", "--json"]
     assert main(["simulate", "cgx(0.05)", *words]) == 0
-    said = json.loads(capsys.readouterr().out)[0]["notes"]
+    said = json.loads(capsys.readouterr().out)["rows"][0]["notes"]
     assert UNTIMED in said
     assert ADAPTS not in said
