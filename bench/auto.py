@@ -2,10 +2,12 @@
 
     python bench/auto.py              measures what is missing in bench/results/auto.jsonl; may be stopped and started
     python bench/auto.py --table      prints the table from what is there
+    python bench/auto.py --lossy      the same of `auto(lossy)`, in bench/results/auto_lossy.jsonl
 
 Each line is one `laconic compare TASK --hosts 4 --rate R --baselines ddp --plans auto`: what auto chose, the medians of
-its and of DDP's runs (nine where steps are short, else three), by turns, with their spread. Where it chose DDP both
-rows are the same program, and their ratio is what the machine's moods make of 1.
+its and of DDP's runs (nine where steps are short, else three), by turns, with their spread, and what the models were
+worth at the end. Where it chose DDP both rows are the same program, and their ratio is what the machine's moods make of
+1.
 """
 
 from __future__ import annotations
@@ -20,12 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from laconic.cli.auto import AUTO, LOSSY
 from laconic.core.units import seconds_text
 
 SMALL = ("--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--batch", "4")  # 435 thousand weights
 TASKS: dict[str, tuple[int, tuple[str, ...]]] = {"digits": (200, ()), "fashion": (60, ()), "bytes": (60, SMALL)}
 SLOW = ("50mbit", "100mbit", "200mbit")  # where links, not cores, decide
 RATES = (*SLOW, "500mbit", "1gbit", "")
+OUT, LOSSY_OUT = Path("bench/results/auto.jsonl"), Path("bench/results/auto_lossy.jsonl")
 HOSTS = 4
 REPEAT, MORE, LONGER = 3, 9, 2  # runs; and where steps are short and the machine's moods show, also more steps
 LIMIT_S = 3600
@@ -41,12 +45,12 @@ class Setting:
     def key(self) -> str:
         return f"{self.task} {self.rate or 'unshaped'}"
 
-    def command(self, out: Path) -> list[str]:
+    def command(self, plan: str, out: Path) -> list[str]:
         steps, args = TASKS[self.task]
         repeat, steps = (REPEAT, steps) if self.rate in SLOW else (MORE, LONGER * steps)
         words = ["compare", self.task, "--hosts", str(HOSTS), *(["--rate", self.rate] if self.rate else [])]
         words += ["--steps", str(steps), "--repeat", str(repeat)]
-        words += ["--baselines", "ddp", "--plans", "auto"]
+        words += ["--baselines", "ddp", "--plans", plan]
         return [sys.executable, "-m", "laconic.cli", *words, "--json", str(out), *(["--", *args] if args else [])]
 
 
@@ -56,16 +60,17 @@ def settings() -> list[Setting]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path("bench/results/auto.jsonl"))
+    parser.add_argument("--lossy", action="store_true", help="let auto choose plans that are not DDP's own mean")
     parser.add_argument("--table", action="store_true", help="measure nothing, print what is there")
     parser.add_argument("--only", help="settings whose name contains this, as in 'bytes'")
     args = parser.parse_args(argv)
-    done = {line["setting"]: line for line in read(args.out)}
+    plan, out = (LOSSY, LOSSY_OUT) if args.lossy else (AUTO, OUT)
+    done = {line["setting"]: line for line in read(out)}
     for setting in settings():
         if not args.table and setting.key not in done and (not args.only or args.only in setting.key):
             print(f"{setting.key} ...", file=sys.stderr, flush=True)
-            done[setting.key] = measured(setting)
-            with args.out.open("a") as file:
+            done[setting.key] = measured(setting, plan)
+            with out.open("a") as file:
                 file.write(json.dumps(done[setting.key]) + "\n")
     print(table([done[s.key] for s in settings() if s.key in done]))
 
@@ -75,29 +80,34 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         yield from (json.loads(line) for line in path.read_text().splitlines() if line.strip())
 
 
-def measured(setting: Setting) -> dict[str, Any]:
+def measured(setting: Setting, plan: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
-        done = subprocess.run(setting.command(out), check=False, timeout=LIMIT_S, text=True, capture_output=True)
+        done = subprocess.run(setting.command(plan, out), check=False, timeout=LIMIT_S, text=True, capture_output=True)
         if done.returncode != 0:
             raise SystemExit(f"{setting.key} failed.\n{done.stderr}\n{done.stdout}")
         rows = {row["plan"]: row for row in json.loads(out.read_text())["rows"]}
-    name = next(text for text in rows if text.startswith("auto = "))
+    name = next(text for text in rows if text.startswith(f"{plan} = "))
     return {
         "setting": setting.key,
-        "chosen": name.removeprefix("auto = "),
+        "chosen": name.removeprefix(f"{plan} = "),
         "ratio": rows[name]["ratio_to_ddp"],
         "ddp_s": rows["ddp"]["step_s"],
         "auto_s": rows[name]["step_s"],
+        "metrics": {"ddp": rows["ddp"]["metrics"], "auto": rows[name]["metrics"]},
         "said": [line for line in done.stderr.splitlines() if "auto:" in line],
     }
 
 
 def table(lines: Sequence[dict[str, Any]]) -> str:
-    out = ["| setting | auto chose | DDP's step | auto's step | times as fast as DDP |", "|---|---|---|---|---|"]
+    judged = any("metrics" in line for line in lines)
+    heads = ["setting", "auto chose", "DDP's step", "auto's step", "times as fast as DDP"]
+    heads += ["accuracy, DDP's and auto's"] if judged else []
+    out = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for line in lines:
-        steps = f"{_step(line['ddp_s'])} | {_step(line['auto_s'])}"
-        out.append(f"| {line['setting']} | `{line['chosen']}` | {steps} | {line['ratio']:.2f} |")
+        cells = [line["setting"], f"`{line['chosen']}`", _step(line["ddp_s"]), _step(line["auto_s"])]
+        cells += [f"{line['ratio']:.2f}", *([_accuracies(line)] if judged else [])]
+        out.append(f"| {' | '.join(cells)} |")
     changed = [line for line in lines if line["chosen"] != "ddp"]
     if lines:
         same = [line["ratio"] for line in lines if line["chosen"] == "ddp"]
@@ -112,6 +122,11 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
             )
         out[-1] += "."
     return "\n".join(out)
+
+
+def _accuracies(line: dict[str, Any]) -> str:
+    seen = line.get("metrics")
+    return f"{seen['ddp']['accuracy']:.1%}, {seen['auto']['accuracy']:.1%}" if seen else ""
 
 
 def _step(spread: dict[str, float]) -> str:
