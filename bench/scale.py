@@ -17,6 +17,7 @@ from laconic.sim.models import layer_table
 from laconic.sim.network import Network, parse_line
 from laconic.sim.pace import pace
 from laconic.sim.step import fits
+from laconic.sim.stragglers import Stragglers, parse_stragglers
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -32,8 +33,7 @@ PLANS = (
     *("gossip(complete)", "gossip(torus)", "diloco(100, fragments=4)", "cocod(8)", "blocks(4)", "ps(tree)"),
     *("planned", "mgwfbp", "priority", "tic", "crossed", "crossed / ef(topk(0.01))", "ssp(3) / ps(servers=16)"),
 )
-
-
+RACES = ("ssp(3) / ps(servers=65)", "asp / ps", "r2sp / ps(servers=16)", "backup(32) / ps(servers=16)")
 WORLDS = (1024, 1024, 10_000)
 
 
@@ -46,17 +46,20 @@ def main() -> None:
         report(f"{world} workers, {name} lines", plans, Setting(model, network, world))
     zoo = [Plan(compress=entry.compressor) for entry in ZOO]
     report(f"{WORLDS[0]} workers, even lines, every compressor of tests/zoo.py", zoo, Setting(model, even, WORLDS[0]))
+    late = parse_stragglers("lognormal(0.2)")
+    plans += [Plan.parse(text) for text in RACES]
+    report(f"{WORLDS[0]} workers, even lines, {late}", plans, Setting(model, even, WORLDS[0]), late)
 
 
-def report(title: str, plans: Sequence[Plan], setting: Setting) -> None:
-    took = {plan: seconds_of(plan, setting) for plan in plans if fits(plan, setting.world) is None}
+def report(title: str, plans: Sequence[Plan], setting: Setting, late: Stragglers | None = None) -> None:
+    took = {plan: seconds_of(plan, setting, late) for plan in plans if fits(plan, setting.world) is None}
     slowest = max(took, key=lambda plan: took[plan])
     print(f"{title}: at most {took[slowest]:.2f} s of a core, of {len(took)} plans ({slowest})\n", flush=True)
 
 
-def seconds_of(plan: Plan, setting: Setting) -> float:
+def seconds_of(plan: Plan, setting: Setting, late: Stragglers | None) -> float:
     started = time.process_time()
-    seen = pace(plan, setting)
+    seen = pace(plan, setting, late)
     took = time.process_time() - started
     print(
         f"{setting.world:6} {plan!s:60} step {seen.seconds:9.3f} s   simulated in {took:6.2f} s of a core", flush=True

@@ -6,8 +6,9 @@
 
 The script is started several times for some steps each before it is started for good: whatever it writes to disk in its
 first steps, it writes several times. A plan is taken only if it was at least 3% faster than DDP in both tries, and in
-two more with DDP alone, because the best of several may be the luckiest; otherwise DDP itself is, and that is said. So
-it is for a script of fewer than 23 steps, which cannot be measured.
+two more with DDP alone, because the best of several may be the luckiest; of those within 1% of the fastest the mildest
+is. Otherwise DDP itself is taken, and that is said. So it is for a script of fewer than 23 steps, which cannot be
+measured.
 """
 
 from __future__ import annotations
@@ -36,13 +37,14 @@ from laconic.planner.candidates import candidates
 from laconic.planner.coding import coding_of
 from laconic.planner.finalists import STEPS, Finalist, finalists, nothing_to_try
 from laconic.planner.network_file import slow_pairs
-from laconic.planner.risk import Risk
-from laconic.planner.search import DDP, planner_of
+from laconic.planner.risk import MILDEST_FIRST, Risk
+from laconic.planner.search import CLEARLY, DDP, planner_of
 from laconic.planner.why import alone
 from laconic.sim.machine import Coding
 
 AUTO, LOSSY = "auto", "auto(lossy)"
 TRIES = 2
+CONFIRMED = 2  # winners at most that are tried once more
 WORTH = 1.03
 LIMIT_S = 1800.0
 
@@ -61,6 +63,7 @@ class Trial:
     script: Callable[[int], Script]
     steps: int | None = None  # that will be trained in the end; None: as many as the script takes
     env: Mapping[str, str] = field(default_factory=dict)  # of its ranks, when it is trained
+    limit_s: float = LIMIT_S  # of a try
 
     @property
     def variables(self) -> dict[str, str]:
@@ -75,7 +78,7 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     say(f"auto: measuring the network between {len(sites)} ranks and a few steps of the script ...")
     try:
         model = profile.run(trial.script(0), sites, "the script", trial.variables)
-    except profile.TooShortError as error:
+    except profile.NotMeasuredError as error:
         say(f"auto: DDP. {error}")
         return DDP
     texts = candidates(lossy=lossy)
@@ -90,7 +93,7 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
         say(f"auto: {sentence}")
     some = finalists(ranking, trial.steps)
     if trial.steps is None and (needed := max((f.steps for f in some), default=0)) > STEPS:
-        some = finalists(ranking, _length(needed, trial, sites))
+        some = finalists(ranking, _length(needed, trial, sites, say))
     if not some:
         say(f"auto: DDP. {nothing_to_try(ranking)}")
         return DDP
@@ -106,20 +109,22 @@ def _codings(texts: Sequence[str]) -> dict[str, Coding]:
     return wanted
 
 
-def _length(needed: int, trial: Trial, sites: Sequence[Site]) -> int | None:
-    """How many steps a script takes, seen under DDP; None: as many as are needed, or more."""
+def _length(needed: int, trial: Trial, sites: Sequence[Site], say: Say) -> int | None:
+    """How many steps a script takes, seen under DDP; None: as many as are needed, or more. One that does not get so far
+    may get through a short try, or will fail there."""
     row = read_row(DDP)
     request = _request([row], trial, sites, needed)
     came = run_once(request, Turn(0, 0, row), sites, Show([], sys.stderr))
     if not isinstance(came, Run):
-        raise LaconicError(f"auto: DDP itself failed: {came}")
+        say(f"auto: plans that take {needed} steps to judge are left out, DDP did not get so far: {_first(came)}")
+        return STEPS
     return came.steps if came.steps < needed else None
 
 
 def _request(rows: Sequence[Row], trial: Trial, sites: Sequence[Site], last_step: int) -> Request:
     setting = Setting("auto", (), len(sites), None, STEPS, TRIES)
     variables = {**trial.variables, **job_key(None, os.environ, insecure=False)}
-    return Request(setting, tuple(rows), trial.script, LIMIT_S, last_step, variables)
+    return Request(setting, tuple(rows), trial.script, trial.limit_s, last_step, variables)
 
 
 def _tried(finalists: Sequence[Finalist], trial: Trial, sites: Sequence[Site], say: Say) -> Tries:
@@ -145,37 +150,47 @@ def _tried(finalists: Sequence[Finalist], trial: Trial, sites: Sequence[Site], s
 def _problem(f: Finalist, came: Run | str) -> str | None:
     """Why a try does not count."""
     if isinstance(came, str):
-        return f"failed and is left out: {came.splitlines()[0]}"
+        return f"failed and is left out: {_first(came)}"
     if not f.settles(came.steps):
         return f"is left out: the script ends after {came.steps} steps, too few to judge it."
     return None
 
 
 def _settled(finalists: Sequence[Finalist], tried: Callable[[Sequence[Finalist]], Tries], say: Say) -> str:
-    best = _best(finalists, tried(finalists), say)
-    if best is None:
-        say("auto: DDP is the answer: no plan was 3% faster in every try.")
-        return DDP
-    say(f"auto: trying {best.text} once more ...")
-    if _best([best], tried([best]), say) is None:
-        say(f"auto: DDP is the answer: {best.text} was not 3% faster in every try.")
-        return DDP
-    say(f"auto: training with {best.text}.")
-    return best.text
+    for f in _winners(finalists, tried(finalists), say)[:CONFIRMED]:
+        say(f"auto: trying {f.text} once more ...")
+        if _winners([f], tried([f]), say):
+            say(f"auto: training with {f.text}.{_caution(f.risk)}")
+            return f.text
+        say(f"auto: {f.text} did not win beside DDP alone.")
+    say("auto: DDP is the answer: no plan was 3% faster in every try.")
+    return DDP
 
 
-def _best(finalists: Sequence[Finalist], seen: Tries, say: Say) -> Finalist | None:
-    """Of those that beat DDP in every try."""
+def _winners(finalists: Sequence[Finalist], seen: Tries, say: Say) -> list[Finalist]:
+    """Those that beat DDP in every try; the fastest first, of those within one percent of it the mildest."""
     ddp = seen[DDP]
-    whole = [f for f in finalists if len(seen[f.text]) == len(ddp)]
-    for f in whole:
+    whole = {f: fmean(seen[f.text]) for f in finalists if len(seen[f.text]) == len(ddp)}
+    for f, seconds in whole.items():
         predicted = "" if f.predicted_s is None else f" (predicted {seconds_text(f.predicted_s)})"
         say(
-            f"auto: {f.text} ({f.risk.value}): {seconds_text(fmean(seen[f.text]))} a step, "
-            f"{fmean(ddp) / fmean(seen[f.text]):.2f} times as fast as DDP{predicted}."
+            f"auto: {f.text} ({f.risk.value}): {seconds_text(seconds)} a step, "
+            f"{fmean(ddp) / seconds:.2f} times as fast as DDP{predicted}."
         )
     good = [f for f in whole if all(d >= WORTH * s for d, s in zip(ddp, seen[f.text], strict=True))]
-    return min(good, key=lambda f: fmean(seen[f.text]), default=None)
+    close = min((whole[f] for f in good), default=0.0) / CLEARLY
+    return sorted(good, key=lambda f: (max(whole[f], close), MILDEST_FIRST.index(f.risk), whole[f]))
+
+
+def _caution(risk: Risk) -> str:
+    """What tries cannot tell."""
+    if risk in (Risk.LOSSLESS, Risk.ROUNDED):
+        return ""
+    return f" It is {risk.value}, and only its speed was measured: laconic compare shows what the model gets."
+
+
+def _first(words: str) -> str:
+    return (words.splitlines() or ["it said nothing."])[0]
 
 
 def _stderr(text: str) -> None:

@@ -27,7 +27,7 @@ from laconic.compare.html import page
 from laconic.compare.lines import Comparison, Setting
 from laconic.compare.order import evaluate_every
 from laconic.compare.report import as_json
-from laconic.compare.rows import BASELINES, DDP, DEFAULT_PLANS, Kind, names_a_baseline, split
+from laconic.compare.rows import BASELINES, DDP, DEFAULT_PLANS, NOT_CHOSEN, Kind, names_a_baseline, split
 from laconic.compare.rows import choose as choose_rows
 from laconic.compare.rows import read as read_row
 from laconic.compare.run import Request, plan_turns, run_all
@@ -96,22 +96,23 @@ def _settled(request: Request, args: argparse.Namespace, rest: Sequence[str], si
     """With a row for what `auto` chose, where it is among the plans."""
     rows = list(request.rows)
     for text in filter(is_auto, _plans(args)):
-        chosen = _chosen(text, workload(args.task, rest, args.steps), sites)
-        plan = read_row(chosen)
-        rows.insert(-1, replace(plan, text=f"{text} = {chosen}", kind=Kind.PLAN))
+        chosen = _chosen(text, workload(args.task, rest, args.steps), sites, args.limit)
+        plan = read_row(chosen or DDP)
+        rows.insert(-1, replace(plan, text=f"{text} = {chosen or NOT_CHOSEN}", kind=Kind.PLAN))
     return replace(request, rows=tuple(rows))
 
 
-def _chosen(text: str, work: Workload, sites: Sequence[Site]) -> str:
-    """A task takes as many steps as it is watched and tried for; a script that fails then need not fail in all rows."""
+def _chosen(text: str, work: Workload, sites: Sequence[Site], limit_s: float) -> str | None:
+    """A task takes as many steps as it is watched and tried for; a script that fails then (None) need not fail in all
+    rows."""
     steps = work.steps
     if work.is_task:
         work = replace(work, steps=max(WANTED + 2, longest()))
     try:
-        return choose(text, Trial(work.script, steps), sites)
+        return choose(text, Trial(work.script, steps, limit_s=limit_s), sites)
     except LaconicError as error:
         print(f"laconic compare: {text} could not choose and takes DDP. {error}", file=sys.stderr, flush=True)
-        return DDP
+        return None
 
 
 def measure(request: Request, sites: Sequence[Site]) -> Comparison:

@@ -64,8 +64,8 @@ def profiled(task: str, rest: Sequence[str], sites: Sequence[Site]) -> ModelTabl
     return run(work.script(0), sites, task)
 
 
-class TooShortError(LaconicError):
-    """A script that ended by itself before enough of its steps were seen."""
+class NotMeasuredError(LaconicError):
+    """A script that ended by itself, or whose time was over, before enough of its steps were seen."""
 
 
 def run(script: Script, sites: Sequence[Site], name: str, env: Mapping[str, str] | None = None) -> ModelTable:
@@ -82,11 +82,13 @@ def run(script: Script, sites: Sequence[Site], name: str, env: Mapping[str, str]
                 _say_failed(name, max(int(path.read_text()) for path in short), code, log)
             return replace(read_model((whole or tables)[0]), name=name)
         if code == 0 and short:
-            raise TooShortError(
+            raise NotMeasuredError(
                 f"The script ends after {short[0].read_text()} steps, too few to measure one: {NEEDED} are needed."
             )
-        words = last_words(log, LAST_LINES)
-        raise LaconicError(f"The profile of {name} failed: {_why(code)}.\n{words}".strip())
+        failed = f"The profile of {name} failed: {_why(code)}."
+        if code is None:
+            raise NotMeasuredError(failed)
+        raise LaconicError(f"{failed}\n{last_words(log, LAST_LINES)}".strip())
 
 
 def _why(code: int | None) -> str:

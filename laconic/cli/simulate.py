@@ -26,6 +26,7 @@ from laconic.lab.rate import parse_seconds
 from laconic.plan import Plan
 from laconic.sim.exchanges import Setting
 from laconic.sim.models import ARCHITECTURES, TFLOPS
+from laconic.sim.network import Network
 from laconic.sim.pace import Pace, pace
 from laconic.sim.step import fits
 from laconic.sim.stragglers import Stragglers, parse_stragglers
@@ -41,9 +42,9 @@ def main(argv: Sequence[str]) -> int:
     network, stragglers = network_of(args), parse_stragglers(args.stragglers, args.seed or 0)
     refuse_idle(args)
     check_numbers(args)
-    for world in worlds:
-        network.fit(world)
-        stragglers.fit(world)
+    misfits = {world: problem for world in worlds if (problem := misfit(network, stragglers, world))}
+    if len(misfits) == len(worlds) or (misfits and args.train is not None):
+        raise UsageError(next(iter(misfits.values())))
     if args.timeline is not None:
         check_writable(args.timeline, "--timeline")
     if args.train is not None:
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     for text, plan in plans:
         for world in worlds:
             setting = Setting(model, network, world, machine)
-            problem, seen = fits(plan, world), None
+            problem, seen = misfits.get(world) or fits(plan, world), None
             if problem is None:
                 try:
                     seen = pace(plan, setting, stragglers)
@@ -71,6 +72,16 @@ def main(argv: Sequence[str]) -> int:
         print(heading(model, args))
         print(as_table(rows))
     return 0
+
+
+def misfit(network: Network, stragglers: Stragglers, world: int) -> str | None:
+    """Why so many workers are too few for what was said of some of them."""
+    try:
+        network.fit(world)
+        stragglers.fit(world)
+    except UsageError as error:
+        return str(error)
+    return None
 
 
 def draw(path: Path, known: Sequence[Seen], stragglers: Stragglers) -> None:

@@ -73,7 +73,7 @@ def _run(text: str, world: int, trained: Trained, notes: Sequence[str]) -> dict[
         "phases": [{**vars(p), "plan": str(p.plan)} for p in trained.phases],
         "points": [vars(s) for s in trained.seen],
         "decisions": trained.decisions,
-        "notes": [*(n for n in notes if n != ADAPTS), *([UNTIMED] if trained.decisions else [])],
+        "notes": [UNTIMED if n == ADAPTS and trained.decisions else n for n in notes],
     }
 
 

@@ -14,6 +14,7 @@ from laconic.sync import Subject
 
 DDP = "ddp"
 FLOOR = "silent"
+NOT_CHOSEN = "ddp, as nothing was chosen"  # beside `auto`
 BASELINES = (DDP, "ddp+bf16", "ddp+powersgd(4)", "ddp+powersgd(1)")
 DEFAULT_PLANS = ("ef(topk(0.01))", "ef(powersgd(4))", "local(8) / bf16", "local(8) / ef(powersgd(4))")
 

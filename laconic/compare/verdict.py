@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from laconic.compare.lines import Comparison, Line, best_baseline, ddp_line, lines, main_metric
-from laconic.compare.rows import DDP, Kind
+from laconic.compare.rows import DDP, NOT_CHOSEN, Kind
 from laconic.compare.target import Target, higher_is_better
 
 POINT = 0.01
@@ -81,8 +81,10 @@ def _speed(line: Line, ddp: Line, best: Line) -> str | None:
 
 
 def _itself(line: Line) -> str:
-    """Where `auto` keeps DDP."""
+    """Where `auto` keeps DDP, or could not choose."""
     ratio = line.ratio_to_ddp or 0.0
+    if line.row.text.endswith(NOT_CHOSEN):
+        return f"{line.row.text}: auto failed before it could choose. Both rows are the same program."
     return f"{line.row.text}: DDP is the answer. Both rows are the same program; {ratio:.2f}x is this machine's noise."
 
 

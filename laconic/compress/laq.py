@@ -63,7 +63,7 @@ class LAQ(AbstractOneShot):
 
     @property
     def adapts(self) -> bool:
-        return True
+        return self.patience > 0
 
     @property
     def varies(self) -> bool:

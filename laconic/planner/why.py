@@ -42,12 +42,16 @@ def reasons(planner: Planner, ranking: Ranking, rows: Sequence[Found] = ()) -> l
 
 def alone(ranking: Ranking) -> list[str]:
     """Is one worker faster than all of them together?"""
-    best = ranking.best
-    if best.world == 1 or round(best.speedup, 2) >= 1:
-        return []
-    return [
-        f"One worker is faster alone: {best.world} workers do {best.speedup:.2f} times its work. Do not distribute."
-    ]
+    return [f"One worker is faster alone: {_work(ranking.best)}. Do not distribute."] if _loses(ranking.best) else []
+
+
+def _loses(f: Found) -> bool:
+    """To one worker."""
+    return f.world > 1 and round(f.speedup, 2) < 1
+
+
+def _work(f: Found) -> str:
+    return f"{f.world} workers do {f.speedup:.2f} times its work"
 
 
 def _model(planner: Planner, world: int) -> str:
@@ -79,6 +83,9 @@ def _without_more_hosts(ranking: Ranking) -> list[str]:
     if not ranking.best.more_hosts:
         return []
     here, ddp = ranking.best_here, ranking.ddp
+    if _loses(here):
+        best = "" if _loses(ranking.best) else f"Without more hosts one worker is faster alone: {_work(here)}."
+        return [best] if best else []
     if here.text == DDP or ddp.step.seconds < WORTH * here.step.seconds:
         return ["Without more hosts DDP is the answer: nothing else that needs none is predicted to be 3% faster."]
     seconds, times = here.step.seconds, ddp.step.seconds / here.step.seconds

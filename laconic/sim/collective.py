@@ -33,7 +33,7 @@ from laconic.sim.wire import NOTHING, Wire
 from laconic.topology import AbstractTopology, AllReduce, ParameterServer
 from laconic.topology.allreduce import AUTO, NATIVE
 from laconic.topology.choice import candidates
-from laconic.topology.programs import ANY, Shape, build
+from laconic.topology.programs import Shape, build
 
 PLAYED = 32  # workers
 SINGLE = ("hierarchical", "torus", "blueconnect", "recursive_doubling", "halving_doubling", "tree")
@@ -174,9 +174,10 @@ def _sent(name: str, world: int, nbytes: float, shape: Shape) -> float:
 def _one(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tuple[float, float, float]:
     """Total, latency, time on the line, where all lines are equal."""
     if name in closed.WITHOUT:
-        total, latency = _played(name, line, min(world, PLAYED), nbytes, shape if world <= PLAYED else ANY)
+        small = shape if world <= PLAYED else shape._replace(rows=_rows(shape.rows, world))
+        total, latency = _played(name, line, min(world, PLAYED), nbytes, small)
         if world > PLAYED:
-            few, many = (closed.all_reduce(name, n, nbytes, s) for n, s in ((PLAYED, ANY), (world, shape)))
+            few, many = (closed.all_reduce(name, n, nbytes, s) for n, s in ((PLAYED, small), (world, shape)))
             total *= many.seconds(line.alpha_s, line.beta_s) / few.seconds(line.alpha_s, line.beta_s)
             latency *= many.hops / few.hops
             latency = min(latency, total)
@@ -184,6 +185,14 @@ def _one(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tupl
         found = closed.all_reduce(name, world, nbytes, shape)
         total, latency = found.seconds(line.alpha_s, line.beta_s), found.hops * line.alpha_s
     return total, latency, total - latency
+
+
+def _rows(rows: int, world: int) -> int:
+    """Of a grid of PLAYED, as long and narrow as this one, or nearly so; of two the one with fewer."""
+    if not rows:
+        return 0
+    wanted = rows * (PLAYED / world) ** 0.5
+    return min((r for r in range(1, PLAYED) if PLAYED % r == 0), key=lambda r: round(max(r / wanted, wanted / r), 6))
 
 
 def _played(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tuple[float, float]:

@@ -47,6 +47,13 @@ def raced_turns(stepper: Stepper, turns: int) -> int:
     return min(turns, max(FEWEST_TURNS, MESSAGES // _messages(stepper)))
 
 
+def raced_twice(stepper: Stepper, turns: int) -> tuple[int, int]:
+    """The same where stragglers are raced, and beside them those who are alike: with as many messages in all."""
+    most = MESSAGES // _messages(stepper)
+    late = min(turns, max(FEWEST_TURNS, most // 2))
+    return late, min(late, max(1, most - late))
+
+
 def raced(stepper: Stepper, sums: Floats) -> float:
     """Seconds a step of the mean worker: a slow one delays itself, and others as far as the bound says. `sums`: of the
     factors of a turn's steps, turns x workers."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from laconic.cli import auto, profile
-from laconic.cli.auto import Trial, _best, _length, _settled, _tried, choose, is_auto, refuse_elsewhere
+from laconic.cli.auto import Trial, _length, _settled, _tried, _winners, choose, is_auto, refuse_elsewhere
 from laconic.compare.measured import Run
 from laconic.compare.order import Turn
 from laconic.compare.run import Request
 from laconic.core.errors import LaconicError, PlanError
 from laconic.launch.job import Script, local_sites
-from laconic.planner.finalists import Finalist
+from laconic.planner.finalists import STEPS, Finalist
 from laconic.planner.risk import Risk
 
 
@@ -41,31 +41,49 @@ WFBP, FIFO = Finalist("wfbp", Risk.LOSSLESS, 1.0), Finalist("fifo", Risk.LOSSLES
 def test_a_plan_must_win_every_try_by_three_percent() -> None:
     said: list[str] = []
     seen = {"ddp": [2.0, 2.0], "wfbp": [1.0, 1.99], "fifo": [1.5, 1.5]}
-    assert _best([WFBP, FIFO], seen, said.append) is FIFO
+    assert _winners([WFBP, FIFO], seen, said.append) == [FIFO]
     assert said[0].endswith("(predicted 1 s).")
     assert said[1].endswith("times as fast as DDP.")
-    assert _best([WFBP], seen, said.append) is None
+    assert _winners([WFBP], seen, said.append) == []
+
+
+def test_of_those_within_one_percent_the_mildest_is_first() -> None:
+    stale = [Finalist("local(8)", Risk.STALE), Finalist("local(4)", Risk.STALE)]
+    seen = {"ddp": [2.0, 2.0], "local(8)": [1.0, 1.0], "local(4)": [1.2, 1.2], "fifo": [1.009, 1.009]}
+    assert [f.text for f in _winners([*stale, FIFO], seen, lambda _: None)] == ["fifo", "local(8)", "local(4)"]
+    seen["fifo"] = [1.02, 1.02]
+    assert [f.text for f in _winners([*stale, FIFO], seen, lambda _: None)] == ["local(8)", "fifo", "local(4)"]
 
 
 def test_a_plan_that_failed_once_is_not_taken() -> None:
-    assert _best([WFBP], {"ddp": [2.0, 2.0], "wfbp": [1.0]}, lambda _: None) is None
+    assert _winners([WFBP], {"ddp": [2.0, 2.0], "wfbp": [1.0]}, lambda _: None) == []
 
 
-def test_the_best_must_win_once_more_beside_ddp_alone() -> None:
+BEFORE = {"ddp": [2.0, 2.0], "local(8)": [1.0, 1.0], "wfbp": [1.5, 1.5], "fifo": [1.6, 1.6]}
+
+
+@pytest.mark.parametrize(
+    ("again", "asked", "chosen", "last"),
+    [
+        ({"local(8)": [1.1, 1.1]}, ["local(8)"], "local(8)", "training with local(8). It is stale, and only its speed"),
+        ({"local(8)": [1.1, 1.99], "wfbp": [1.5, 1.5]}, ["local(8)", "wfbp"], "wfbp", "training with wfbp."),
+        ({"local(8)": [1.1], "wfbp": [2.0, 2.0]}, ["local(8)", "wfbp"], "ddp", "DDP is the answer: no plan was 3%"),
+    ],
+)
+def test_the_best_must_win_once_more_beside_ddp_alone(
+    again: dict[str, list[float]], asked: list[str], chosen: str, last: str
+) -> None:
     said: list[str] = []
-    asked: list[list[str]] = []
+    tries: list[list[str]] = []
 
     def tried(some: Sequence[Finalist]) -> dict[str, list[float]]:
-        asked.append([f.text for f in some])
-        return {"ddp": [2.0, 2.0], "wfbp": [1.0, 1.0], "fifo": [1.5, 1.5]} if len(some) > 1 else again
+        tries.append([f.text for f in some])
+        return BEFORE if len(some) > 1 else {"ddp": [2.0, 2.0], **again}
 
-    again = {"ddp": [2.0, 2.0], "wfbp": [1.1, 1.1]}
-    assert _settled([WFBP, FIFO], tried, said.append) == "wfbp"
-    assert asked == [["wfbp", "fifo"], ["wfbp"]]
-    assert said[-1] == "auto: training with wfbp."
-    again = {"ddp": [2.0, 2.0], "wfbp": [1.1, 1.99]}
-    assert _settled([WFBP, FIFO], tried, said.append) == "ddp"
-    assert said[-1] == "auto: DDP is the answer: wfbp was not 3% faster in every try."
+    assert _settled([Finalist("local(8)", Risk.STALE), WFBP, FIFO], tried, said.append) == chosen
+    assert tries == [["local(8)", "wfbp", "fifo"], *([text] for text in asked)]
+    assert said[-1].startswith(f"auto: {last}")
+    assert ("auto: local(8) did not win beside DDP alone." in said) == (len(asked) > 1)
 
 
 def runs(monkeypatch: pytest.MonkeyPatch, takes: int, seconds: dict[str, float | str]) -> list[tuple[str, int | None]]:
@@ -96,17 +114,21 @@ def test_tries_turn_round_and_leave_out_what_failed(monkeypatch: pytest.MonkeyPa
 
 def test_how_long_a_script_is_shows_under_ddp(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = runs(monkeypatch, 40, {"ddp": 1.0})
-    assert _length(65, TRIAL, local_sites(2)) == 40
-    assert _length(34, TRIAL, local_sites(2)) is None
+    said: list[str] = []
+    assert _length(65, TRIAL, local_sites(2), said.append) == 40
+    assert _length(34, TRIAL, local_sites(2), said.append) is None
     assert asked == [("ddp", 65), ("ddp", 34)]
-    runs(monkeypatch, 40, {"ddp": "Rank 1 ended."})
-    with pytest.raises(LaconicError, match="DDP itself failed: Rank 1 ended"):
-        _length(65, TRIAL, local_sites(2))
+    assert not said
+    runs(monkeypatch, 40, {"ddp": "It did not finish within 5 s.\nmore"})
+    assert _length(65, TRIAL, local_sites(2), said.append) == STEPS
+    assert said == [
+        "auto: plans that take 65 steps to judge are left out, DDP did not get so far: It did not finish within 5 s."
+    ]
 
 
 def test_a_script_too_short_to_measure_is_trained_with_ddp(monkeypatch: pytest.MonkeyPatch) -> None:
     def short(*_: object) -> None:
-        raise profile.TooShortError("The script ends after 20 steps, too few to measure one: 23 are needed.")
+        raise profile.NotMeasuredError("The script ends after 20 steps, too few to measure one: 23 are needed.")
 
     monkeypatch.setattr(auto.profile, "run", short)
     said: list[str] = []

@@ -70,13 +70,13 @@ def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: p
         (["none", "--tflops", "-1"], "--tflops -1: give a number above 0"),
         (["none", "--compute", "0ms", "--workers", "1"], "--compute 0ms: give a time above 0"),
         (["none", "--coding", "nan"], "must be above 0"),
-        (["none", "--stragglers", "slow(3, 5)", "--workers", "8,4"], "with --workers 4 there are no 5 to be slow"),
+        (["none", "--stragglers", "slow(3, 5)", "--workers", "4,2"], "with --workers 4 there are no 5 to be slow"),
         (["none", "--stragglers", "lognormal(0)", "--seed", "3"], "nothing would vary"),
         (
-            ["none", "--regions", "8", "--across", "1gbit:1ms", "--workers", "9,3"],
-            "with --workers 3: some",
+            ["none", "--regions", "8", "--across", "1gbit:1ms", "--workers", "4,3"],
+            "with --workers 4: some",
         ),
-        (["none", "--own", "3=1gbit", "--workers", "8,3"], "with --workers 3 the last is 2"),
+        (["none", "--own", "3=1gbit", "--workers", "3,2"], "with --workers 3 the last is 2"),
         (["none", "--own", "3=1gbit:50us"], "an equals sign and its rate"),
         (["none", "--own", "third=1gbit"], "an equals sign and its rate"),
         (["none", "--own", "3=1gbit", "--own", "3=2gbit"], "names worker 3 twice"),
@@ -94,6 +94,16 @@ def test_what_cannot_be_simulated_is_refused(
 def test_a_plan_that_does_not_fit_says_so_in_its_row(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "allreduce(torus, rows=3)", "--model", model, "--workers", "4"]) == 0
     assert "cannot stand in 3 equal rows" in capsys.readouterr().out
+
+
+def test_a_curve_may_begin_where_not_all_that_was_said_has_a_place(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["none", "--model", model, "--workers", "1,4", "--regions", "4", "--across", "1gbit:1ms"]
+    assert main(["simulate", *words, "--stragglers", "slow(3, 2)"]) == 0
+    first, second = capsys.readouterr().out.splitlines()[2:4]
+    assert "4 regions with --workers 1: some would be empty" in first
+    assert second.endswith("stragglers")
 
 
 def test_training_with_virtual_workers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,3 +76,10 @@ def test_in_a_training_only_times_are_those_of_the_beginning(capsys: pytest.Capt
     said = json.loads(capsys.readouterr().out)["rows"][0]["notes"]
     assert UNTIMED in said
     assert ADAPTS not in said
+
+
+def test_who_logs_no_decisions_still_says_what_its_times_are(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn")
+    words = ["--train", "digits", "--workers", "4", "--steps", "4", "--compute", "1ms", "--json"]
+    assert main(["simulate", "laq", *words]) == 0
+    assert ADAPTS in json.loads(capsys.readouterr().out)["rows"][0]["notes"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from laconic.compare.lines import Comparison, Result
 from laconic.compare.measured import Point, Run
-from laconic.compare.rows import Kind, read
+from laconic.compare.rows import NOT_CHOSEN, Kind, read
 from laconic.compare.target import Target
 from laconic.compare.verdict import verdict
 from tests.compare.made import comparison, run
@@ -58,6 +58,14 @@ def test_where_auto_keeps_ddp_neither_row_wins():
     texts = verdict(replace(made, results=(*made.results, Result(kept, (run(0.4),)))))
     assert texts[0].startswith("Fastest plan: local(8)")
     assert "auto = ddp: DDP is the answer. Both rows are the same program; 2.50x is this machine's noise." in texts
+
+
+def test_where_auto_failed_ddp_is_not_its_answer():
+    made = comparison({"ddp": [run(1.0)]})
+    kept = replace(read("ddp"), text=f"auto = {NOT_CHOSEN}", kind=Kind.PLAN)
+    texts = verdict(replace(made, results=(*made.results, Result(kept, (run(0.9),)))))
+    assert not [text for text in texts if "is the answer" in text]
+    assert [text for text in texts if text.startswith(f"auto = {NOT_CHOSEN}: auto failed")]
 
 
 def test_the_floor_and_the_baselines_are_never_said_to_lose():

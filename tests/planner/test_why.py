@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from laconic.planner.candidates import candidates
 from laconic.planner.network_file import NetworkTable
-from laconic.planner.search import Planner
+from laconic.planner.risk import Risk
+from laconic.planner.search import Found, Planner, Ranking
 from laconic.planner.why import reasons
+from laconic.sim.lanes import Step
 from laconic.sim.machine import Machine
 from laconic.sim.model import table
 from laconic.sim.network import Line, Network
@@ -49,6 +51,16 @@ def test_servers_on_hosts_of_their_own_are_told_and_what_is_best_without_them() 
     assert "Its 8 servers have hosts of their own: it needs 8 more hosts." in text
     assert "Without more hosts DDP is the answer" in text
     assert "Without more hosts bf16 (rounded) is the fastest: " in of_eight(["none", "bf16", "ps(servers=8) / bf16"])
+
+
+def test_without_more_hosts_one_worker_may_be_the_answer() -> None:
+    """A step of the others takes 5 s, of one worker alone 1 s."""
+    step = Step(3.5, 1.0, 0.0, 0.0, 0.0, 0.0, ())
+    servers = Found("ps(servers=2)", 4, Risk.LOSSLESS, step, 1.0, more_hosts=2)
+    ddp = Found("ddp", 4, Risk.LOSSLESS, replace(step, seconds=5.0), 1.0)
+    said = " ".join(reasons(Planner(MODEL, Network(Line(0.0, 0.0)), Machine()), Ranking((servers, ddp))))
+    assert "Without more hosts one worker is faster alone: 4 workers do 0.80 times its work." in said
+    assert "Without more hosts DDP" not in said
 
 
 def test_without_servers_nobody_speaks_of_hosts() -> None:

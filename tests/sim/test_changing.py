@@ -45,7 +45,7 @@ def test_what_decides_while_it_trains_has_a_note(text: str) -> None:
 
 
 def test_what_never_changes_has_none() -> None:
-    for text in ("none", "ef(topk(0.01))", "alq", "by_shape(powersgd(4), bf16)"):
+    for text in ("none", "ef(topk(0.01))", "alq", "laq(patience=0)", "by_shape(powersgd(4), bf16)"):
         assert not [note for note in notes(text) if "decided" in note or "after" in note]
     assert not notes("cgx(0.05)", world=1)
 

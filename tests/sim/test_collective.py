@@ -9,6 +9,7 @@ from laconic.plan import Plan
 from laconic.sim.collective import SCALED, WORST, Collectives
 from laconic.sim.network import Line, Network
 from laconic.sim.play import play, rotated
+from laconic.topology import AllReduce
 from laconic.topology.programs import build
 
 EVEN = Network(Line(1e-5, 1e-9))
@@ -34,16 +35,20 @@ def test_a_bound_or_an_estimate_is_noted(text: str, world: int, network: Network
     assert Collectives(Plan.parse(text).topology, network, world).notes == notes
 
 
-@pytest.mark.parametrize("world", [33, 48, 64, 96])
-@pytest.mark.parametrize("name", ["double_tree", "mesh"])
-def test_what_is_scaled_is_near_what_is_played(name: str, world: int) -> None:
-    numel, line = 6_553_600, Line(5e-5, 8e-10)
-    played = play(rotated([build(name, rank, world, numel) for rank in range(world)]), Network(line)).seconds
-    wire = Collectives(Plan.parse(f"allreduce({name})").topology, Network(line), world).wire(
-        Asked(Kind.REDUCE, 4 * numel)
-    )
-    assert wire.latency_s + wire.line_s == pytest.approx(played, rel=0.16)  # as docs/scale.md says
-    assert 0 < wire.latency_s < wire.line_s
+MANY = [(text, world) for text in ("double_tree", "double_tree, pieces=1", "mesh") for world in (33, 48, 64, 96)]
+MANY += [("mesh, rows=3", world) for world in (33, 48, 96)] + [("mesh, rows=8", world) for world in (48, 64, 96)]
+
+
+@pytest.mark.parametrize("numel", [1000, 6_553_600])
+@pytest.mark.parametrize(("text", "world"), MANY)
+def test_what_is_scaled_is_near_what_is_played(text: str, numel: int, world: int) -> None:
+    line, topology = Line(5e-5, 8e-10), Plan.parse(f"allreduce({text})").topology
+    assert isinstance(topology, AllReduce)
+    name, shape = topology.algorithm, topology.shape
+    played = play(rotated([build(name, rank, world, numel, shape) for rank in range(world)]), Network(line)).seconds
+    wire = Collectives(topology, Network(line), world).wire(Asked(Kind.REDUCE, 4 * numel))
+    assert wire.latency_s + wire.line_s == pytest.approx(played, rel=0.22)  # as docs/scale.md says
+    assert wire.latency_s > 0
 
 
 def test_a_deal_crosses_regions_only_for_those_who_live_there() -> None:
