@@ -18,7 +18,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean
 
 from laconic.cli import probe, profile
 from laconic.cli.servers import job_key
@@ -30,26 +29,21 @@ from laconic.compare.rows import read as read_row
 from laconic.compare.run import Request, run_once
 from laconic.compare.show import Show
 from laconic.core.errors import LaconicError, PlanError
-from laconic.core.units import seconds_text
 from laconic.launch.job import Script, Site
 from laconic.plan import Plan
 from laconic.planner.candidates import candidates
 from laconic.planner.coding import coding_of
 from laconic.planner.finalists import STEPS, Finalist, finalists, nothing_to_try
+from laconic.planner.judging import Say, Tries, settled
 from laconic.planner.network_file import slow_pairs
-from laconic.planner.risk import MILDEST_FIRST, Risk
-from laconic.planner.search import CLEARLY, DDP, planner_of
+from laconic.planner.risk import Risk
+from laconic.planner.search import DDP, planner_of
 from laconic.planner.why import alone
 from laconic.sim.machine import Coding
 
 AUTO, LOSSY = "auto", "auto(lossy)"
 TRIES = 2
-CONFIRMED = 2  # winners at most that are tried once more
-WORTH = 1.03
 LIMIT_S = 1800.0
-
-Say = Callable[[str], None]
-Tries = Mapping[str, Sequence[float]]  # seconds a step, by plan
 
 
 def is_auto(text: str | None) -> bool:
@@ -97,7 +91,7 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     if not some:
         say(f"auto: DDP. {nothing_to_try(ranking)}")
         return DDP
-    return _settled(some, lambda these: _tried([Finalist(DDP, Risk.LOSSLESS), *these], trial, sites, say), say)
+    return settled(some, lambda these: _tried([Finalist(DDP, Risk.LOSSLESS), *these], trial, sites, say), say)
 
 
 def _codings(texts: Sequence[str]) -> dict[str, Coding]:
@@ -154,39 +148,6 @@ def _problem(f: Finalist, came: Run | str) -> str | None:
     if not f.settles(came.steps):
         return f"is left out: the script ends after {came.steps} steps, too few to judge it."
     return None
-
-
-def _settled(finalists: Sequence[Finalist], tried: Callable[[Sequence[Finalist]], Tries], say: Say) -> str:
-    for f in _winners(finalists, tried(finalists), say)[:CONFIRMED]:
-        say(f"auto: trying {f.text} once more ...")
-        if _winners([f], tried([f]), say):
-            say(f"auto: training with {f.text}.{_caution(f.risk)}")
-            return f.text
-        say(f"auto: {f.text} did not win beside DDP alone.")
-    say("auto: DDP is the answer: no plan was 3% faster in every try.")
-    return DDP
-
-
-def _winners(finalists: Sequence[Finalist], seen: Tries, say: Say) -> list[Finalist]:
-    """Those that beat DDP in every try; the fastest first, of those within one percent of it the mildest."""
-    ddp = seen[DDP]
-    whole = {f: fmean(seen[f.text]) for f in finalists if len(seen[f.text]) == len(ddp)}
-    for f, seconds in whole.items():
-        predicted = "" if f.predicted_s is None else f" (predicted {seconds_text(f.predicted_s)})"
-        say(
-            f"auto: {f.text} ({f.risk.value}): {seconds_text(seconds)} a step, "
-            f"{fmean(ddp) / seconds:.2f} times as fast as DDP{predicted}."
-        )
-    good = [f for f in whole if all(d >= WORTH * s for d, s in zip(ddp, seen[f.text], strict=True))]
-    close = min((whole[f] for f in good), default=0.0) / CLEARLY
-    return sorted(good, key=lambda f: (max(whole[f], close), MILDEST_FIRST.index(f.risk), whole[f]))
-
-
-def _caution(risk: Risk) -> str:
-    """What tries cannot tell."""
-    if risk in (Risk.LOSSLESS, Risk.ROUNDED):
-        return ""
-    return f" It is {risk.value}, and only its speed was measured: laconic compare shows what the model gets."
 
 
 def _first(words: str) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from laconic.cli import auto, profile
-from laconic.cli.auto import Trial, _length, _settled, _tried, _winners, choose, is_auto, refuse_elsewhere
+from laconic.cli.auto import Trial, _length, _tried, choose, is_auto, refuse_elsewhere
 from laconic.compare.measured import Run
 from laconic.compare.order import Turn
 from laconic.compare.run import Request
@@ -36,54 +34,6 @@ def test_a_network_that_cannot_be_measured_is_left_to_ddp(monkeypatch: pytest.Mo
 
 
 WFBP, FIFO = Finalist("wfbp", Risk.LOSSLESS, 1.0), Finalist("fifo", Risk.LOSSLESS)
-
-
-def test_a_plan_must_win_every_try_by_three_percent() -> None:
-    said: list[str] = []
-    seen = {"ddp": [2.0, 2.0], "wfbp": [1.0, 1.99], "fifo": [1.5, 1.5]}
-    assert _winners([WFBP, FIFO], seen, said.append) == [FIFO]
-    assert said[0].endswith("(predicted 1 s).")
-    assert said[1].endswith("times as fast as DDP.")
-    assert _winners([WFBP], seen, said.append) == []
-
-
-def test_of_those_within_one_percent_the_mildest_is_first() -> None:
-    stale = [Finalist("local(8)", Risk.STALE), Finalist("local(4)", Risk.STALE)]
-    seen = {"ddp": [2.0, 2.0], "local(8)": [1.0, 1.0], "local(4)": [1.2, 1.2], "fifo": [1.009, 1.009]}
-    assert [f.text for f in _winners([*stale, FIFO], seen, lambda _: None)] == ["fifo", "local(8)", "local(4)"]
-    seen["fifo"] = [1.02, 1.02]
-    assert [f.text for f in _winners([*stale, FIFO], seen, lambda _: None)] == ["local(8)", "fifo", "local(4)"]
-
-
-def test_a_plan_that_failed_once_is_not_taken() -> None:
-    assert _winners([WFBP], {"ddp": [2.0, 2.0], "wfbp": [1.0]}, lambda _: None) == []
-
-
-BEFORE = {"ddp": [2.0, 2.0], "local(8)": [1.0, 1.0], "wfbp": [1.5, 1.5], "fifo": [1.6, 1.6]}
-
-
-@pytest.mark.parametrize(
-    ("again", "asked", "chosen", "last"),
-    [
-        ({"local(8)": [1.1, 1.1]}, ["local(8)"], "local(8)", "training with local(8). It is stale, and only its speed"),
-        ({"local(8)": [1.1, 1.99], "wfbp": [1.5, 1.5]}, ["local(8)", "wfbp"], "wfbp", "training with wfbp."),
-        ({"local(8)": [1.1], "wfbp": [2.0, 2.0]}, ["local(8)", "wfbp"], "ddp", "DDP is the answer: no plan was 3%"),
-    ],
-)
-def test_the_best_must_win_once_more_beside_ddp_alone(
-    again: dict[str, list[float]], asked: list[str], chosen: str, last: str
-) -> None:
-    said: list[str] = []
-    tries: list[list[str]] = []
-
-    def tried(some: Sequence[Finalist]) -> dict[str, list[float]]:
-        tries.append([f.text for f in some])
-        return BEFORE if len(some) > 1 else {"ddp": [2.0, 2.0], **again}
-
-    assert _settled([Finalist("local(8)", Risk.STALE), WFBP, FIFO], tried, said.append) == chosen
-    assert tries == [["local(8)", "wfbp", "fifo"], *([text] for text in asked)]
-    assert said[-1].startswith(f"auto: {last}")
-    assert ("auto: local(8) did not win beside DDP alone." in said) == (len(asked) > 1)
 
 
 def runs(monkeypatch: pytest.MonkeyPatch, takes: int, seconds: dict[str, float | str]) -> list[tuple[str, int | None]]:
