@@ -72,7 +72,7 @@ def test_how_long_a_script_is_shows_under_ddp(monkeypatch: pytest.MonkeyPatch) -
     runs(monkeypatch, 40, {"ddp": "It did not finish within 5 s.\nmore"})
     assert _length(65, TRIAL, local_sites(2), said.append) == STEPS
     assert said == [
-        "auto: plans that take 65 steps to judge are left out, DDP did not get so far: It did not finish within 5 s."
+        "auto: plans that take more than 24 steps to judge are left out. DDP was tried for 65: It did not finish within 5 s."
     ]
 
 
