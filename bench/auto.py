@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from laconic.cli.auto import AUTO, LOSSY
+from laconic.compare.rows import NOT_CHOSEN
 from laconic.core.units import seconds_text
 
 SMALL = ("--layers", "2", "--width", "128", "--heads", "4", "--context", "64", "--batch", "4")  # 435 thousand weights
@@ -88,6 +89,8 @@ def measured(setting: Setting, plan: str) -> dict[str, Any]:
             raise SystemExit(f"{setting.key} failed.\n{done.stderr}\n{done.stdout}")
         rows = {row["plan"]: row for row in json.loads(out.read_text())["rows"]}
     name = next(text for text in rows if text.startswith(f"{plan} = "))
+    if name.endswith(NOT_CHOSEN):
+        raise SystemExit(f"{setting.key}: auto failed.\n{done.stderr}")
     return {
         "setting": setting.key,
         "chosen": name.removeprefix(f"{plan} = "),
@@ -100,7 +103,7 @@ def measured(setting: Setting, plan: str) -> dict[str, Any]:
 
 
 def table(lines: Sequence[dict[str, Any]]) -> str:
-    judged = any("metrics" in line for line in lines)
+    judged = all("metrics" in line for line in lines)
     heads = ["setting", "auto chose", "DDP's step", "auto's step", "times as fast as DDP"]
     heads += ["accuracy, DDP's and auto's"] if judged else []
     out = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
@@ -125,8 +128,7 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 
 
 def _accuracies(line: dict[str, Any]) -> str:
-    seen = line.get("metrics")
-    return f"{seen['ddp']['accuracy']:.1%}, {seen['auto']['accuracy']:.1%}" if seen else ""
+    return ", ".join(f"{line['metrics'][row]['accuracy']:.1%}" for row in ("ddp", "auto"))
 
 
 def _step(spread: dict[str, float]) -> str:

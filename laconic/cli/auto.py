@@ -73,7 +73,7 @@ def choose(text: str, trial: Trial, sites: Sequence[Site], say: Say | None = Non
     try:
         model = profile.run(trial.script(0), sites, "the script", trial.variables)
     except profile.NotMeasuredError as error:
-        say(f"auto: DDP. {error}")
+        say(f"auto: DDP. {_first(str(error))}")
         return DDP
     texts = candidates(lossy=lossy)
     try:
@@ -110,7 +110,8 @@ def _length(needed: int, trial: Trial, sites: Sequence[Site], say: Say) -> int |
     request = _request([row], trial, sites, needed)
     came = run_once(request, Turn(0, 0, row), sites, Show([], sys.stderr))
     if not isinstance(came, Run):
-        say(f"auto: plans that take {needed} steps to judge are left out, DDP did not get so far: {_first(came)}")
+        left_out = f"plans that take more than {STEPS} steps to judge are left out"
+        say(f"auto: {left_out}. DDP was tried for {needed}: {_first(came)}")
         return STEPS
     return came.steps if came.steps < needed else None
 

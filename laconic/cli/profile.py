@@ -85,10 +85,8 @@ def run(script: Script, sites: Sequence[Site], name: str, env: Mapping[str, str]
             raise NotMeasuredError(
                 f"The script ends after {short[0].read_text()} steps, too few to measure one: {NEEDED} are needed."
             )
-        failed = f"The profile of {name} failed: {_why(code)}."
-        if code is None:
-            raise NotMeasuredError(failed)
-        raise LaconicError(f"{failed}\n{last_words(log, LAST_LINES)}".strip())
+        failed = f"The profile of {name} failed: {_why(code)}.\n{last_words(log, LAST_LINES)}".strip()
+        raise NotMeasuredError(failed) if code is None else LaconicError(failed)
 
 
 def _why(code: int | None) -> str:

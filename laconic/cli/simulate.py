@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     refuse_idle(args)
     check_numbers(args)
     misfits = {world: problem for world in worlds if (problem := misfit(network, stragglers, world))}
-    if len(misfits) == len(worlds) or (misfits and args.train is not None):
+    if len(misfits) == len(set(worlds)) or (misfits and args.train is not None):
         raise UsageError(next(iter(misfits.values())))
     if args.timeline is not None:
         check_writable(args.timeline, "--timeline")

@@ -84,7 +84,7 @@ def nothing_to_try(ranking: Ranking) -> str:
     count = len(faster(ranking))
     if not count:
         return "No other plan allowed here is predicted to be faster."
-    return f"This training has too few steps to judge any of the {count} plans that are predicted to be faster."
+    return f"None of the {count} plans that are predicted to be faster can be judged in so few steps."
 
 
 def longest() -> int:

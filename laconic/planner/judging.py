@@ -24,13 +24,14 @@ Tries = Mapping[str, Sequence[float]]  # seconds a step, by plan
 
 def settled(finalists: Sequence[Finalist], tried: Callable[[Sequence[Finalist]], Tries], say: Say) -> str:
     """The text of the plan to train with, after tries beside DDP; `ddp` where none won."""
-    for f in winners(finalists, tried(finalists), say)[:CONFIRMED]:
+    won = winners(finalists, tried(finalists), say)
+    for f in won[:CONFIRMED]:
         say(f"auto: trying {f.text} once more ...")
         if winners([f], tried([f]), say):
             say(f"auto: training with {f.text}.{_caution(f.risk)}")
             return f.text
         say(f"auto: {f.text} did not win beside DDP alone.")
-    say("auto: DDP is the answer: no plan was 3% faster in every try.")
+    say(f"auto: DDP is the answer: no plan {'won once more' if won else 'was 3% faster in every try'}.")
     return DDP
 
 
@@ -51,6 +52,6 @@ def winners(finalists: Sequence[Finalist], seen: Tries, say: Say) -> list[Finali
 
 def _caution(risk: Risk) -> str:
     """What tries cannot tell."""
-    if risk in (Risk.LOSSLESS, Risk.ROUNDED):
+    if risk is Risk.LOSSLESS:
         return ""
     return f" It is {risk.value}, and only its speed was measured: laconic compare shows what the model gets."

@@ -192,7 +192,9 @@ def _rows(rows: int, world: int) -> int:
     if not rows:
         return 0
     wanted = rows * (PLAYED / world) ** 0.5
-    return min((r for r in range(1, PLAYED) if PLAYED % r == 0), key=lambda r: round(max(r / wanted, wanted / r), 6))
+    return min(
+        (r for r in range(1, PLAYED + 1) if PLAYED % r == 0), key=lambda r: round(max(r / wanted, wanted / r), 6)
+    )
 
 
 def _played(name: str, line: Line, world: int, nbytes: float, shape: Shape) -> tuple[float, float]:

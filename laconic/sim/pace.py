@@ -24,7 +24,7 @@ from laconic.sim.collective import WORST
 from laconic.sim.exchanges import Setting
 from laconic.sim.hearing import Hearing
 from laconic.sim.lanes import HARDLY, Step
-from laconic.sim.raced import raced, raced_turns, raced_twice, unraced
+from laconic.sim.raced import raced, raced_turns, unraced
 from laconic.sim.step import Stepper
 from laconic.sim.stragglers import Floats, Stragglers
 from laconic.sync import Subject
@@ -96,10 +96,9 @@ def _race(stepper: Stepper, usual: Step, late: Stragglers, turns: int) -> Pace:
     if why is not None:
         note = f"not raced, but as if all pushed and pulled at once: {why.rstrip('.')}"
         return Pace(replace(usual, notes=(*usual.notes, note)), usual.seconds, usual.alone_s)
-    world, turns = stepper.setting.world, raced_turns(stepper, turns)
-    raced_for, alike = (turns, turns) if late.kind == "none" else raced_twice(stepper, turns)
+    world, raced_for = stepper.setting.world, raced_turns(stepper, turns, 1 if late.kind == "none" else 2)
     sums = np.array(list(late.summed(world, [stepper.every] * raced_for)))
-    alike_s = raced(stepper, np.full((alike, world), float(stepper.every)))
+    alike_s = raced(stepper, np.full((raced_for, world), float(stepper.every)))
     seconds = alike_s if late.kind == "none" else raced(stepper, sums)
     notes = (note for note in usual.notes if note != WORST)  # every message has the line it travels on
     step = replace(usual, seconds=alike_s, spans=(), notes=(*notes, f"raced for {raced_for * stepper.every} steps"))

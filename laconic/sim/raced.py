@@ -42,16 +42,9 @@ def unraced(stepper: Stepper) -> str | None:
     return None
 
 
-def raced_turns(stepper: Stepper, turns: int) -> int:
-    """As many of these as are raced."""
-    return min(turns, max(FEWEST_TURNS, MESSAGES // _messages(stepper)))
-
-
-def raced_twice(stepper: Stepper, turns: int) -> tuple[int, int]:
-    """The same where stragglers are raced, and beside them those who are alike: with as many messages in all."""
-    most = MESSAGES // _messages(stepper)
-    late = min(turns, max(FEWEST_TURNS, most // 2))
-    return late, min(late, max(1, most - late))
+def raced_turns(stepper: Stepper, turns: int, races: int = 1) -> int:
+    """As many of these as are raced, where there are so many races."""
+    return min(turns, max(FEWEST_TURNS, MESSAGES // (races * _messages(stepper))))
 
 
 def raced(stepper: Stepper, sums: Floats) -> float:

@@ -70,7 +70,7 @@ def test_stragglers_regions_and_a_timeline(model: str, tmp_path: Path, capsys: p
         (["none", "--tflops", "-1"], "--tflops -1: give a number above 0"),
         (["none", "--compute", "0ms", "--workers", "1"], "--compute 0ms: give a time above 0"),
         (["none", "--coding", "nan"], "must be above 0"),
-        (["none", "--stragglers", "slow(3, 5)", "--workers", "4,2"], "with --workers 4 there are no 5 to be slow"),
+        (["none", "--stragglers", "slow(3, 5)", "--workers", "4,4"], "with --workers 4 there are no 5 to be slow"),
         (["none", "--stragglers", "lognormal(0)", "--seed", "3"], "nothing would vary"),
         (
             ["none", "--regions", "8", "--across", "1gbit:1ms", "--workers", "4,3"],

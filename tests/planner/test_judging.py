@@ -42,7 +42,12 @@ BEFORE = {"ddp": [2.0, 2.0], "local(8)": [1.0, 1.0], "wfbp": [1.5, 1.5], "fifo":
     [
         ({"local(8)": [1.1, 1.1]}, ["local(8)"], "local(8)", "training with local(8). It is stale, and only its speed"),
         ({"local(8)": [1.1, 1.99], "wfbp": [1.5, 1.5]}, ["local(8)", "wfbp"], "wfbp", "training with wfbp."),
-        ({"local(8)": [1.1], "wfbp": [2.0, 2.0]}, ["local(8)", "wfbp"], "ddp", "DDP is the answer: no plan was 3%"),
+        (
+            {"local(8)": [1.1], "wfbp": [2.0, 2.0]},
+            ["local(8)", "wfbp"],
+            "ddp",
+            "DDP is the answer: no plan won once more.",
+        ),
     ],
 )
 def test_the_best_must_win_once_more_beside_ddp_alone(

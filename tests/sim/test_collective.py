@@ -37,6 +37,7 @@ def test_a_bound_or_an_estimate_is_noted(text: str, world: int, network: Network
 
 MANY = [(text, world) for text in ("double_tree", "double_tree, pieces=1", "mesh") for world in (33, 48, 64, 96)]
 MANY += [("mesh, rows=3", world) for world in (33, 48, 96)] + [("mesh, rows=8", world) for world in (48, 64, 96)]
+MANY += [("mesh, rows=48", 96), ("double_tree", 256)]
 
 
 @pytest.mark.parametrize("numel", [1000, 6_553_600])
@@ -47,7 +48,9 @@ def test_what_is_scaled_is_near_what_is_played(text: str, numel: int, world: int
     name, shape = topology.algorithm, topology.shape
     played = play(rotated([build(name, rank, world, numel, shape) for rank in range(world)]), Network(line)).seconds
     wire = Collectives(topology, Network(line), world).wire(Asked(Kind.REDUCE, 4 * numel))
-    assert wire.latency_s + wire.line_s == pytest.approx(played, rel=0.22)  # as docs/scale.md says
+    assert wire.latency_s + wire.line_s == pytest.approx(
+        played, rel=0.11 if name == "double_tree" else 0.22
+    )  # as docs/scale.md says
     assert wire.latency_s > 0
 
 
