@@ -159,10 +159,11 @@ def test_an_interruption_shows_what_is_finished(tmp_path: Path, number: signal.S
 def test_our_bytes_are_the_interfaces_bytes(tmp_path: Path):
     """Within 3% plus TCP/IP's overhead. Segments may leave in one piece, so the overhead is an upper bound.
 
-    What a step gives to the kernel may leave in the next one, so there are enough steps for that not to matter. TCP
-    sends once more what it believes lost, also of what was said before the first step: a busy machine's 3% of DDP.
+    What a step gives to the kernel may leave in the next one, so there are enough steps for that not to matter. They
+    are long enough for the end of the first broadcast to have left when counting begins, even if nobody waits for it.
     """
-    out, script = tmp_path / "out.json", written(tmp_path, width=700, steps=48)
+    pause = "__import__('time').sleep(0.01)"
+    out, script = tmp_path / "out.json", written(tmp_path, width=700, steps=48, body=pause)
     options = ["--hosts", "2", "--rate", "1gbit", "--repeat", "1", "--json", str(out)]
     plans = ["--plans", "none; qsgd(bits=4)", "--baselines", "ddp+bf16"]
     command = [sys.executable, "-m", "laconic.cli", "compare", script, *options, *plans]
@@ -173,4 +174,4 @@ def test_our_bytes_are_the_interfaces_bytes(tmp_path: Path):
         ours, interface = row["wire_bytes_per_step"], row["tx_bytes_per_step"]
         assert 0.97 * ours <= interface <= 1.03 * ours * (FRAME + ACK / 2) / PAYLOAD, row["plan"]
     assert rows[-1]["wire_bytes_per_step"] == 0
-    assert rows[-1]["tx_bytes_per_step"] < 0.03 * rows[0]["tx_bytes_per_step"]
+    assert rows[-1]["tx_bytes_per_step"] < 1000
